@@ -120,7 +120,7 @@ def desktop(_: argparse.Namespace) -> None:
 
 def guests(_: argparse.Namespace) -> None:
     """Let the agent's programs show windows."""
-    from sandbox_server.drivers.x11.guests import Guests, listen
+    from sandbox_server.drivers.x11.untrusted_clients import Guests, listen
     from sandbox_server.settings import load
 
     settings = load(os.environ)
@@ -163,10 +163,10 @@ def sign_in(options: argparse.Namespace) -> None:
 
 def plugins(options: argparse.Namespace) -> None:
     """Check what this image has added: operations, services, routes and MCP servers."""
-    from sandbox_server.plugins import check
+    from sandbox_server.plugins import checks
     from sandbox_server.settings.paths import Paths
 
-    check.run(Paths(), as_json=options.json)
+    checks.run(Paths(), as_json=options.json)
 
 
 def generate(options: argparse.Namespace) -> None:

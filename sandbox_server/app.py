@@ -22,12 +22,12 @@ from sandbox_server.composition.part import ProductPart
 from sandbox_server.core import logs
 from sandbox_server.core.dispatch import Dispatcher, Guard
 from sandbox_server.core.http import create_app, create_routes
+from sandbox_server.core.http.asgi_server import serve_on
+from sandbox_server.core.http.concurrency_limits import Limits
 from sandbox_server.core.http.late_routes import LateRoutes
-from sandbox_server.core.http.limits import Limits
-from sandbox_server.core.http.serving import serve_on
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.core.tasks import start_task
-from sandbox_server.features.description import Description
+from sandbox_server.features.api_description import Description
 from sandbox_server.settings import Settings
 
 QUIET_SECONDS = 2.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from sandbox_server import __version__, settings
 from sandbox_server.app import build
 from sandbox_server.core.openapi import document
-from sandbox_server.features.description import TITLE
+from sandbox_server.features.api_description import TITLE
 from sandbox_server.settings.kinds import Variable
 
 SETTINGS = """# Settings

@@ -19,7 +19,7 @@ from typing import Any
 import sandbox_server
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import Message
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
 VOLUME = Path("/sandbox")

@@ -9,9 +9,9 @@ from pathlib import Path
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.control.lease import LeaseTimes
 from sandbox_server.features.control.lease_keeper import Clock, LeaseKeeper, Policy, RevocationHook
 from sandbox_server.features.control.lease_listeners import LeaseListeners
+from sandbox_server.features.control.lease_state_machine import LeaseTimes
 
 
 class FreeControl:

@@ -17,7 +17,7 @@ from sandbox_server.core import Blob, Body, Call, Event, FileError, Model, NotFo
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
-from sandbox_server.features.description import Description
+from sandbox_server.features.api_description import Description
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360f8cfc0f01f0005000201a5f645400000000049454e44ae426082"

@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
-from sandbox_server.cdp.effects import acts
-from sandbox_server.cdp.wire import DevtoolsCommand
-from sandbox_server.core.allow_list import names_one
+from sandbox_server.cdp.command_effects import acts
+from sandbox_server.cdp.messages import DevtoolsCommand
 from sandbox_server.core.http.multipart import _names
-from sandbox_server.drivers.browser.failures import failure_of
+from sandbox_server.core.tool_allow_list import names_one
+from sandbox_server.drivers.browser.playwright_errors import failure_of
 from sandbox_server.drivers.devtools.globs import Glob
-from sandbox_server.drivers.files.names import from_wire, to_wire
-from sandbox_server.drivers.proxy.plan import covers
+from sandbox_server.drivers.files.name_encoding import from_wire, to_wire
+from sandbox_server.drivers.proxy.routing_plan import covers
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.shells.terminal_screen import trimmed
 from sandbox_server.features.browser.page.reading import without_passwords
-from sandbox_server.features.recorder.trace import trace_of
+from sandbox_server.features.recorder.trace_context import trace_of
 from sandbox_server.features.shell.text import increment, plain
 from sandbox_server.mcp.routing.uri_templates import matches
 from sandbox_server.patterns import glob

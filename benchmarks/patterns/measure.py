@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from sandbox_server.drivers.browser.failures import failure_of
+from sandbox_server.drivers.browser.playwright_errors import failure_of
 from sandbox_server.drivers.devtools.globs import Glob
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.drivers.shells.risky_commands import is_risky

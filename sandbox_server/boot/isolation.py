@@ -3,8 +3,8 @@
 import os
 from dataclasses import replace
 
-from sandbox_server.drivers.box import host as box_host
-from sandbox_server.drivers.box import probe as box_probe
+from sandbox_server.drivers.box import host_capabilities as box_host
+from sandbox_server.drivers.box import isolation_probe as box_probe
 from sandbox_server.drivers.box.isolation import Isolation
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import Settings

@@ -14,7 +14,7 @@ from sandbox_server.boot.early_start import EarlyStart
 from sandbox_server.drivers.box import isolation as told
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.fence import landlock
-from sandbox_server.drivers.spawn.child import Account, closed_environment
+from sandbox_server.drivers.spawn.child_setup import Account, closed_environment
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import BadSettings, Settings
 

@@ -32,7 +32,7 @@ from supervisor.supervisord import Supervisor
 from sandbox_server.boot import hooks
 from sandbox_server.boot.early_start import EarlyStart, Pipes
 from sandbox_server.boot.hooks import HookRun
-from sandbox_server.drivers.spawn.child import Account, closed_environment
+from sandbox_server.drivers.spawn.child_setup import Account, closed_environment
 
 FIRST_PRIORITY = 22
 """What starts at once: programs with this priority, the gateway's, or a lower one."""

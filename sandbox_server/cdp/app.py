@@ -9,25 +9,25 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from sandbox_server.cdp.browser import BrowserSupervisor
+from sandbox_server.cdp.browser_connection import BrowserLink
+from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
+from sandbox_server.cdp.command_rules import ClientRules
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.extensions import Extensions
+from sandbox_server.cdp.http_endpoints import JsonEndpoints, answered
 from sandbox_server.cdp.internal_api import BrowserInternalApi
-from sandbox_server.cdp.link import BrowserLink
-from sandbox_server.cdp.pages import JsonEndpoints, answered
-from sandbox_server.cdp.rules import ClientRules
-from sandbox_server.cdp.sessions import DevtoolsSessions
+from sandbox_server.cdp.messages import MAX_FROM_BROWSER
 from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.cdp.takeover import TakeoverRules
-from sandbox_server.cdp.wire import MAX_FROM_BROWSER
+from sandbox_server.cdp.websockets import DevtoolsSessions
 from sandbox_server.core import logs
 from sandbox_server.core.control import Holding
-from sandbox_server.core.http.serving import serve_on
+from sandbox_server.core.http.asgi_server import serve_on
 from sandbox_server.drivers.box import desktop_root, isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
-from sandbox_server.drivers.proxy import proxy
+from sandbox_server.drivers.proxy import forward_proxy
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import Settings
@@ -49,7 +49,7 @@ def create(settings: Settings) -> Starlette:
     )
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
 
-    if proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
+    if forward_proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
         chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
     rules = ClientRules(_kept_holding(paths.control), extensions=settings.browser.extensions)

@@ -8,9 +8,9 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sandbox_server.cdp.messages import DevtoolsCommand, Object, encode
 from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.override_reversal import AGAIN, SCRIPTS, UNDONE, Reversal
-from sandbox_server.cdp.wire import DevtoolsCommand, Object, encode
 
 MAX_KEPT = 1000
 """Commands and scripts of one client that are put back; a session that puts more in force ends when a person takes the pages."""

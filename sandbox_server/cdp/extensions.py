@@ -7,7 +7,7 @@ import asyncio
 import logging
 from typing import Any
 
-from sandbox_server.cdp.link import BrowserLink
+from sandbox_server.cdp.browser_connection import BrowserLink
 from sandbox_server.cdp.tab_strip import InternalClient
 from sandbox_server.core.errors import Failure, Unavailable
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sandbox_server.cdp.wire import DevtoolsCommand, Object
+from sandbox_server.cdp.messages import DevtoolsCommand, Object
 
 MAX_PRESSED = 64
 """Keys and buttons of one client that are kept in mind."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.wire import BrowserMessage, Object, encode
+from sandbox_server.cdp.messages import BrowserMessage, Object, encode
 
 MAX_TARGETS = 10_000
 """Targets that are remembered; the end of one that is forgotten may be told, by an id that nobody knows."""

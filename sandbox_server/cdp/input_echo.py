@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
-from sandbox_server.cdp.link import BrowserLink
-from sandbox_server.cdp.wire import DevtoolsCommand, Object
+from sandbox_server.cdp.browser_connection import BrowserLink
+from sandbox_server.cdp.messages import DevtoolsCommand, Object
 from sandbox_server.core.errors import Failure
 
 MAX_WAITING = 32

@@ -7,14 +7,14 @@ from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sandbox_server.cdp.browser import BrowserSupervisor
+from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.emulation import Emulation
-from sandbox_server.cdp.policies import take_proxy
 from sandbox_server.cdp.private_window import BLANK, PrivateWindow
+from sandbox_server.cdp.proxy_policy import take_proxy
 from sandbox_server.cdp.secret_fill import SecretFill, put
-from sandbox_server.cdp.sessions import DevtoolsSessions
 from sandbox_server.cdp.tab_strip import TabStrip
 from sandbox_server.cdp.takeover import TakeoverRules
+from sandbox_server.cdp.websockets import DevtoolsSessions
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model

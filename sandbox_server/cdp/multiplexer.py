@@ -14,17 +14,20 @@ from typing import NamedTuple
 import orjson
 
 from sandbox_server.cdp.client_overrides import DEFERRED, RULES, Sent
-from sandbox_server.cdp.effects import acts
+from sandbox_server.cdp.command_effects import acts
+from sandbox_server.cdp.command_rules import OWNER, ClientRules
+from sandbox_server.cdp.devtools_clients import (
+    BrowserEvent,
+    ClientEnded,
+    ClientMessage,
+    ClientMessages,
+    DevtoolsClient,
+    OwnReply,
+    ToBrowser,
+)
 from sandbox_server.cdp.hidden_targets import UNKNOWN as NO_TARGET
 from sandbox_server.cdp.hidden_targets import HiddenTargets
-from sandbox_server.cdp.methods import effect_of
-from sandbox_server.cdp.override_reversal import SCRIPTS
-from sandbox_server.cdp.override_suspension import OverrideSuspension
-from sandbox_server.cdp.overrides import Overrides
-from sandbox_server.cdp.peers import BrowserEvent, ClientEnded, ClientMessage, ClientMessages, DevtoolsClient, OwnReply, ToBrowser
-from sandbox_server.cdp.privacy import HELD_UP, blanked, caught_up, neutral
-from sandbox_server.cdp.rules import OWNER, ClientRules
-from sandbox_server.cdp.wire import (
+from sandbox_server.cdp.messages import (
     INVALID_REQUEST,
     MAX_TO_BROWSER,
     METHOD_NOT_FOUND,
@@ -39,8 +42,13 @@ from sandbox_server.cdp.wire import (
     read_arrival,
     read_command,
 )
+from sandbox_server.cdp.methods import effect_of
+from sandbox_server.cdp.override_reversal import SCRIPTS
+from sandbox_server.cdp.override_suspension import OverrideSuspension
+from sandbox_server.cdp.private_mode import HELD_UP, blanked, caught_up, neutral
+from sandbox_server.cdp.viewport_overrides import Overrides
 from sandbox_server.core.identity import Caller
-from sandbox_server.drivers.browser.failures import GONE
+from sandbox_server.drivers.browser.playwright_errors import GONE
 
 MAX_PENDING = 10_000
 """Commands of one client that Chromium has not answered."""

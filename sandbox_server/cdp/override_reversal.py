@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sandbox_server.cdp.wire import Object
+from sandbox_server.cdp.messages import Object
 
 AGAIN = "$again"
 """Stands for the command as the client sent it."""

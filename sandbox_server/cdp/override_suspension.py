@@ -9,11 +9,11 @@ from typing import NamedTuple
 import orjson
 
 from sandbox_server.cdp.client_overrides import Sent
+from sandbox_server.cdp.command_rules import ClientRules, sealed
+from sandbox_server.cdp.devtools_clients import ClientEnded, DevtoolsClient, ToBrowser
+from sandbox_server.cdp.messages import BrowserMessage, DevtoolsCommand, Object, encode
 from sandbox_server.cdp.override_reversal import SCRIPTS
-from sandbox_server.cdp.overrides import Overrides
-from sandbox_server.cdp.peers import ClientEnded, DevtoolsClient, ToBrowser
-from sandbox_server.cdp.rules import ClientRules, sealed
-from sandbox_server.cdp.wire import BrowserMessage, DevtoolsCommand, Object, encode
+from sandbox_server.cdp.viewport_overrides import Overrides
 
 RELEASED = "a person has the pages, and what this client put in force there ends with its session alone"
 

@@ -8,8 +8,8 @@ import logging
 from contextlib import suppress
 from typing import NamedTuple
 
-from sandbox_server.cdp.browser import BrowserSupervisor
-from sandbox_server.cdp.link import BrowserLink, CommandRefused
+from sandbox_server.cdp.browser_connection import BrowserLink, CommandRefused
+from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.tab_strip import InternalClient
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Conflict, ResourceExhausted, Unavailable

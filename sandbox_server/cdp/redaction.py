@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from sandbox_server import patterns
-from sandbox_server.cdp.wire import NotACommandError, encode, read_message, refusal
+from sandbox_server.cdp.messages import NotACommandError, encode, read_message, refusal
 
 MAX_SECRETS = 64
 """The latest that are kept in mind."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from pydantic import Field, SecretStr
 
-from sandbox_server.cdp.link import BrowserLink, CommandRefused
+from sandbox_server.cdp.browser_connection import BrowserLink, CommandRefused
+from sandbox_server.cdp.messages import Object
 from sandbox_server.cdp.tab_strip import InternalClient, TabStrip
-from sandbox_server.cdp.wire import Object
 from sandbox_server.core.errors import Conflict
 from sandbox_server.core.results import Model
 

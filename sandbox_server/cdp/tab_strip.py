@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from sandbox_server.cdp.link import COMMAND_TIMEOUT, BrowserLink, CommandRefused
+from sandbox_server.cdp.browser_connection import COMMAND_TIMEOUT, BrowserLink, CommandRefused
+from sandbox_server.cdp.command_rules import OWNER
+from sandbox_server.cdp.devtools_clients import DevtoolsClient
+from sandbox_server.cdp.messages import Object, encode
 from sandbox_server.cdp.outbox import Outbox
-from sandbox_server.cdp.peers import DevtoolsClient
-from sandbox_server.cdp.rules import OWNER
-from sandbox_server.cdp.wire import Object, encode
 from sandbox_server.core.errors import NotFound, Unavailable
 
 PAGE_TIMEOUT = 1.0

@@ -7,10 +7,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable
 
+from sandbox_server.cdp.browser_connection import BrowserLink
+from sandbox_server.cdp.command_rules import sealed
 from sandbox_server.cdp.emulation import Commands, Emulation
 from sandbox_server.cdp.extensions import Extensions
-from sandbox_server.cdp.link import BrowserLink
-from sandbox_server.cdp.rules import sealed
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure
 

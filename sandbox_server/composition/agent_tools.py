@@ -10,12 +10,12 @@ from sandbox_server.drivers.documents.web_markdown import Web
 from sandbox_server.drivers.documents.web_reach import WebReach
 from sandbox_server.drivers.ports.holders import PortHolders
 from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.features.markdown_conversion import MarkdownConversion
 from sandbox_server.features.mcp.servers import McpServers
 from sandbox_server.features.mcp.tools import McpTools
 from sandbox_server.features.ports.ports import PortViews
 from sandbox_server.features.skills.folders import SkillFolders
 from sandbox_server.features.skills.skills import Skills
-from sandbox_server.features.util import MarkdownConversion
 
 
 def build_agent_tools(machine: MachineParts, way: Callable[[str], str | None]) -> ProductPart:

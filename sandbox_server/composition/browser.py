@@ -11,10 +11,10 @@ from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import Opened, ProductPart
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.core.operation import Feature
+from sandbox_server.drivers.browser.article import Readable
+from sandbox_server.drivers.browser.browser_events import follow_focus
 from sandbox_server.drivers.browser.elements import ElementIndex
-from sandbox_server.drivers.browser.focus import follow_focus
-from sandbox_server.drivers.browser.on_screen import PageOnScreen
-from sandbox_server.drivers.browser.readable import Readable
+from sandbox_server.drivers.browser.screen_elements import PageOnScreen
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.browser.uploads import PageUploads
 from sandbox_server.drivers.devtools.devtools import Devtools
@@ -23,12 +23,12 @@ from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.features.browser.browser_process import BrowserRunning
 from sandbox_server.features.browser.captcha import Captchas
 from sandbox_server.features.browser.console import ConsoleLog
 from sandbox_server.features.browser.cookies import Cookies
 from sandbox_server.features.browser.devices import Devices
 from sandbox_server.features.browser.downloads import DownloadList
-from sandbox_server.features.browser.elements import ScreenElements
 from sandbox_server.features.browser.network import Network
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
@@ -37,15 +37,15 @@ from sandbox_server.features.browser.page.navigation import Navigation
 from sandbox_server.features.browser.page.page_operation import hints_for_each_caller
 from sandbox_server.features.browser.page.reading import Reading
 from sandbox_server.features.browser.page.waiting import Waiting
-from sandbox_server.features.browser.record import PageRecordings
-from sandbox_server.features.browser.running import BrowserRunning
+from sandbox_server.features.browser.page_recording import PageRecordings
 from sandbox_server.features.browser.screen import BrowserScreen
-from sandbox_server.features.browser.state import BrowserState
+from sandbox_server.features.browser.screen_elements import ScreenElements
+from sandbox_server.features.browser.storage_state import BrowserState
 from sandbox_server.features.browser.tabs import BrowserTabs
 from sandbox_server.features.browser.tools.acting import ActingTools
 from sandbox_server.features.browser.tools.listing import Outline
 from sandbox_server.features.browser.tools.reading import ReadingTools
-from sandbox_server.features.control.privacy import SecretFocus
+from sandbox_server.features.control.private_mode import SecretFocus
 from sandbox_server.features.control.revocation_hooks import A_PROGRAM
 
 

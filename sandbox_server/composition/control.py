@@ -7,14 +7,14 @@ from sandbox_server.composition.recorder import FlightRecorder
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control.calls_in_flight import CallsInFlight
 from sandbox_server.features.control.control import ControlLease
-from sandbox_server.features.control.guard import EPOCH_HEADER, ControlGuard
+from sandbox_server.features.control.control_guard import EPOCH_HEADER, ControlGuard
 from sandbox_server.features.control.input_streams import InputStreams
-from sandbox_server.features.control.lease import LeaseTimes
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.control.lease_listeners import LeaseListeners
+from sandbox_server.features.control.lease_state_machine import LeaseTimes
 from sandbox_server.features.control.revocation_hooks import BrowserControl, TellBrowser
 from sandbox_server.features.control.visibility_guard import VisibilityGuard
-from sandbox_server.features.recorder.entries import LeaseEntries
+from sandbox_server.features.recorder.recorded_events import LeaseEntries
 from sandbox_server.settings.control import ControlSettings as ControlSettings
 
 

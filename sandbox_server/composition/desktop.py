@@ -10,9 +10,9 @@ from sandbox_server.composition.part import ProductPart
 from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import InputTurns
-from sandbox_server.features.browser.pictures import Pictures
-from sandbox_server.features.control.privacy import ClearClipboard
+from sandbox_server.drivers.x11.input_turns import InputTurns
+from sandbox_server.features.browser.screenshots import Pictures
+from sandbox_server.features.control.private_mode import ClearClipboard
 from sandbox_server.features.control.revocation_hooks import ReleaseKeys
 from sandbox_server.features.display import Display
 from sandbox_server.features.vnc import Vnc

@@ -12,10 +12,10 @@ from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.handoff.handoff import Handoff as Asked
-from sandbox_server.features.handoff.links import Expel, HandoffLinks
 from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
+from sandbox_server.features.handoff.sign_in_links import Expel, HandoffLinks
 from sandbox_server.features.handoff.store import HandoffStore
-from sandbox_server.features.recorder.entries import HandoffEntries
+from sandbox_server.features.recorder.recorded_events import HandoffEntries
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,16 @@ from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.handoff.handoffs import Claimed, Drop, Handoffs
+from sandbox_server.features.handoff.notification_targets import (
+    MailTarget,
+    NotificationTarget,
+    NtfyTarget,
+    SlackTarget,
+    TelegramTarget,
+    WebhookTarget,
+)
 from sandbox_server.features.handoff.notifier import HandoffNotifier
 from sandbox_server.features.handoff.queue import HandoffQueue
-from sandbox_server.features.handoff.targets import MailTarget, NotificationTarget, NtfyTarget, SlackTarget, TelegramTarget, WebhookTarget
 from sandbox_server.settings import Settings
 from sandbox_server.settings.handoff import HandoffSettings
 

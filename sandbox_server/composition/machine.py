@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
-from sandbox_server.drivers.browser.owner import BrowserClient
+from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.files.files import Files

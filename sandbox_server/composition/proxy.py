@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
+from sandbox_server.drivers.proxy.forward_proxy import EgressProxy
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.proxy import EgressProxy
 from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.proxy import ForwardProxy, ProxyPac

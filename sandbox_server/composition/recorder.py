@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from sandbox_server.composition.part import Opened, ProductPart
 from sandbox_server.drivers.credentials.keyring import Keyring
+from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.redaction import Redaction
-from sandbox_server.features.recorder.entries import InputEntries, LineEntries
 from sandbox_server.features.recorder.events import EventLogReader
-from sandbox_server.features.recorder.guard import RecorderGuard, Span
+from sandbox_server.features.recorder.recorded_events import InputEntries, LineEntries
+from sandbox_server.features.recorder.recorder_guard import RecorderGuard, Span
 from sandbox_server.settings import Settings, secrets_in
 from sandbox_server.settings.recorder import RecorderSettings as RecorderSettings
 
@@ -48,7 +48,7 @@ def _trace_exporter(settings: RecorderSettings) -> tuple[Span | None, Opened]:
     """What sends every call as a span to an OpenTelemetry collector, where one is set."""
     if settings.otlp is None:
         return None, ()
-    from sandbox_server.features.recorder.spans import Spans, headers_of  # heavy, and seldom set
+    from sandbox_server.features.recorder.otlp_spans import Spans, headers_of  # heavy, and seldom set
 
     headers = headers_of(settings.otlp_headers.reveal()) if settings.otlp_headers else {}
     spans = Spans(settings.otlp, headers, settings.otlp_service or "tandem")

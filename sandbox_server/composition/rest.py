@@ -12,7 +12,7 @@ from sandbox_server.composition.handoff_notices import build_handoffs
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.composition.proxy import build_proxy
 from sandbox_server.composition.screen_record import build_screen_record
-from sandbox_server.core.custom import load_features
+from sandbox_server.core.custom_tools import load_features
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.features.handoff.queue import Receipted
 

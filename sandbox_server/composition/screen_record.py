@@ -13,16 +13,16 @@ from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 from sandbox_server.drivers.recorder.screen_recorder import ScreenRecorder
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
-from sandbox_server.drivers.x11.changes import ScreenChanges
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.screen_changes import ScreenChanges
 from sandbox_server.features.handoff.queue import Receipted
+from sandbox_server.features.recorder.browser_navigation import NavigationEntries
 from sandbox_server.features.recorder.export import RecordExport
-from sandbox_server.features.recorder.fields import FieldWatch
-from sandbox_server.features.recorder.navigation import NavigationEntries
+from sandbox_server.features.recorder.form_fields import FieldWatch
 from sandbox_server.features.recorder.receipts import Receipts
+from sandbox_server.features.recorder.screen_recordings import RecordedScreen
 from sandbox_server.features.recorder.snapshot import ComputerSnapshots
 from sandbox_server.features.recorder.thumbnails import RecordedPictures
-from sandbox_server.features.recorder.video import RecordedScreen
 from sandbox_server.settings import Settings
 
 if TYPE_CHECKING:

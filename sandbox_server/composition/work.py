@@ -27,19 +27,19 @@ from sandbox_server.features.box.renewal import Renewal
 from sandbox_server.features.box.suspension import Suspension
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.file.archives import FileArchives
-from sandbox_server.features.file.changes import FileChanges
+from sandbox_server.features.file.combined_operations import FileOperations
 from sandbox_server.features.file.content import FileContent
 from sandbox_server.features.file.editor import TextEditor
+from sandbox_server.features.file.file_management import FileChanges
 from sandbox_server.features.file.listing import FileListing
-from sandbox_server.features.file.operations import FileOperations
 from sandbox_server.features.file.search import FileSearch
-from sandbox_server.features.file.transfer import FileTransfer
-from sandbox_server.features.file.uploads import FileUploads
-from sandbox_server.features.hooks import Hooks
-from sandbox_server.features.sandbox import Sandbox
+from sandbox_server.features.file.tus_uploads import FileUploads
+from sandbox_server.features.file.upload_download import FileTransfer
+from sandbox_server.features.file_watch import FileWatch
+from sandbox_server.features.sandbox_info import Sandbox
 from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.sessions import ShellSessions
-from sandbox_server.features.watch import FileWatch
+from sandbox_server.features.shutdown_hooks import Hooks
 from sandbox_server.settings import Settings
 
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sandbox_server.core.allow_list import names_one
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 from sandbox_server.core.operation import Operation
 from sandbox_server.core.results import Call, Event, NullCounts
+from sandbox_server.core.tool_allow_list import names_one
 
 type Proceed = Callable[[], Awaitable[object]]
 type Guard = Callable[[Operation, BaseModel | None, Call, Proceed], Awaitable[object]]

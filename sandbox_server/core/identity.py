@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox_server.core.allow_list import AllowList, header_of, read_header
+from sandbox_server.core.tool_allow_list import AllowList, header_of, read_header
 
 CALLER = "x-sandbox-caller"
 SCOPES = "x-sandbox-scopes"

@@ -10,7 +10,7 @@ from typing import Self
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, NotFound, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 

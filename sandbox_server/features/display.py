@@ -13,8 +13,8 @@ from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.video.privacy_mask import Hidden, MaskedPictures, MaskedSounds
 from sandbox_server.drivers.video.recording import Recording, RecordingOptions
 from sandbox_server.drivers.video.recordings import Recordings
-from sandbox_server.drivers.x11.picture import Size
 from sandbox_server.drivers.x11.screen import MAX_SIZE
+from sandbox_server.drivers.x11.screenshot import Size
 
 type Side = Annotated[int, Field(gt=0)]
 

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, Slashes, operation
 from sandbox_server.drivers.proxy.configuration import MAPPED_PORT
+from sandbox_server.drivers.proxy.forward_proxy import EgressProxy
 from sandbox_server.drivers.proxy.pac import pac
-from sandbox_server.drivers.proxy.plan import ProxyPlan
-from sandbox_server.drivers.proxy.proxy import EgressProxy
+from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.settings.proxy import RouteSettings, UpstreamSettings, pattern, route, upstream
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sandbox_server.core import logs
-from sandbox_server.core.http.serving import serve_on
+from sandbox_server.core.http.asgi_server import serve_on
 from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS

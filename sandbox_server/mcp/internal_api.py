@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from sandbox_server.core.errors import Failure, NotFound
-from sandbox_server.core.http.hung_up import while_connected
+from sandbox_server.core.http.client_disconnect import while_connected
 from sandbox_server.core.identity import CALLER
 from sandbox_server.mcp.client_requests.clients import PlainHttpClient
 from sandbox_server.mcp.routing.tools import call_upstream_tool

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from starlette.requests import Request
 
-from sandbox_server.core.allow_list import AllowList, names_one
 from sandbox_server.core.identity import Caller
+from sandbox_server.core.tool_allow_list import AllowList, names_one
 
 
 class FilteredTool(Protocol):

@@ -17,12 +17,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from sandbox_server.core import logs
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted, Unauthenticated, Unavailable
 from sandbox_server.core.http.app import call_of
-from sandbox_server.core.http.encode import failure_response
-from sandbox_server.core.http.serving import serve_on
+from sandbox_server.core.http.asgi_server import serve_on
+from sandbox_server.core.http.response_encoding import failure_response
 from sandbox_server.core.identity import ACTOR, CALLER, SCOPES, Caller
 from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.core.tasks import Tasks, start_task
-from sandbox_server.drivers.browser.focus import news
+from sandbox_server.drivers.browser.browser_events import news
 from sandbox_server.drivers.clients.lease import LeaseClient
 from sandbox_server.drivers.sound.pulseaudio import PulseAudio
 from sandbox_server.drivers.x11.connection import X11Connection

@@ -5,9 +5,9 @@ import pytest
 
 from sandbox_server.boot import isolation
 from sandbox_server.boot.isolation import NotIsolatedError
-from sandbox_server.drivers.box import host as box_host
+from sandbox_server.drivers.box import host_capabilities as box_host
 from sandbox_server.drivers.box import isolation as told
-from sandbox_server.drivers.box import probe as box_probe
+from sandbox_server.drivers.box import isolation_probe as box_probe
 from sandbox_server.settings import BoxSettings, Paths, Settings
 
 HOST = box_host.Host(root=True, apparmor="", gvisor=False, mapped=False, masked=True, namespaces=0, capabilities=(), landlock=7)

@@ -41,7 +41,7 @@ PRELUDE = """
 import os, sys
 from sandbox_server.boot import early_start, hooks
 from sandbox_server.boot.supervision import supervise
-from sandbox_server.drivers.spawn.child import Account
+from sandbox_server.drivers.spawn.child_setup import Account
 agent = Account.named("gem") if os.geteuid() == 0 else Account.current()
 theirs = {"PATH": "/home/gem/.local/bin:/usr/bin:/bin", "HOME": "/home/gem", "WORKSPACE": "/home/gem", "GREETING": "hello"}
 """

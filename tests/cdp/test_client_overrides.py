@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.cdp import client_overrides as kept
 from sandbox_server.cdp.client_overrides import Added, ClientOverrides
-from sandbox_server.cdp.wire import DevtoolsCommand
+from sandbox_server.cdp.messages import DevtoolsCommand
 
 PAGE, OTHER = "A" * 32, "B" * 32
 

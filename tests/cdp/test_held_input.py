@@ -4,7 +4,7 @@ from typing import Any
 
 from sandbox_server.cdp import held_input as module
 from sandbox_server.cdp.held_input import HeldInput
-from sandbox_server.cdp.wire import DevtoolsCommand
+from sandbox_server.cdp.messages import DevtoolsCommand
 
 S, T = "S" * 32, "T" * 32
 

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.cdp import hidden_targets
 from sandbox_server.cdp.hidden_targets import HiddenTargets
-from sandbox_server.cdp.wire import BrowserMessage
+from sandbox_server.cdp.messages import BrowserMessage
 
 HERS, THEIRS = "H" * 32, "T" * 32
 WINDOW, TAB = {"targetId": "W", "browserContextId": HERS}, {"targetId": "B", "browserContextId": THEIRS}

@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, unix_connect
 
 from sandbox_server.cdp.input_echo import act_of
-from sandbox_server.cdp.wire import DevtoolsCommand
+from sandbox_server.cdp.messages import DevtoolsCommand
 
 Owner = Any
 Session = Any

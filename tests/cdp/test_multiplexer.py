@@ -6,9 +6,17 @@ from typing import Any
 import pytest
 
 from sandbox_server.cdp import multiplexer
+from sandbox_server.cdp.command_rules import OWNER
+from sandbox_server.cdp.devtools_clients import (
+    BrowserEvent,
+    ClientEnded,
+    ClientMessage,
+    ClientMessages,
+    DevtoolsClient,
+    OwnReply,
+    ToBrowser,
+)
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.peers import BrowserEvent, ClientEnded, ClientMessage, ClientMessages, DevtoolsClient, OwnReply, ToBrowser
-from sandbox_server.cdp.rules import OWNER
 from sandbox_server.core.identity import Caller
 
 ANN, BOB = "A" * 32, "B" * 32

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from sandbox_server.cdp.command_rules import OWN, OWNER, ClientRules
+from sandbox_server.cdp.devtools_clients import ClientEnded, ClientMessage, DevtoolsClient, ToBrowser
 from sandbox_server.cdp.multiplexer import Multiplexer
-from sandbox_server.cdp.peers import ClientEnded, ClientMessage, DevtoolsClient, ToBrowser
-from sandbox_server.cdp.rules import OWN, OWNER, ClientRules
 from sandbox_server.core.control import Holding
 from sandbox_server.core.identity import ALL_SCOPES, Caller
 

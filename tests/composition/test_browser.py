@@ -9,8 +9,8 @@ from sandbox_server.composition.desktop import build_desktop
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.operation import operations
 from sandbox_server.drivers.browser.elements import ElementIndex
-from sandbox_server.features.browser.running import BrowserRunning
-from sandbox_server.features.control.privacy import SecretFocus
+from sandbox_server.features.browser.browser_process import BrowserRunning
+from sandbox_server.features.control.private_mode import SecretFocus
 from tests.composition.made import first
 
 

@@ -1,4 +1,4 @@
-"""Who may act, as every process knows it. The rules themselves: `tests/features/control/test_lease.py`."""
+"""Who may act, as every process knows it. The rules themselves: `tests/features/control/test_lease_state_machine.py`."""
 
 import pytest
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.core.allow_list import NO_TOOL, AllowList, names_one
 from sandbox_server.core.identity import ACTOR, ALL_SCOPES, CALLER, EXPIRES, HANDOFF, SCOPES, SURFACE, TOOLS, Caller, forwarded
+from sandbox_server.core.tool_allow_list import NO_TOOL, AllowList, names_one
 
 ROOT = Path(__file__).parent.parent.parent
 NGINX = ROOT / "nginx"

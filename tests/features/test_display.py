@@ -10,7 +10,7 @@ from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.sound.pulseaudio import PulseAudio
-from sandbox_server.drivers.x11.picture import Size
+from sandbox_server.drivers.x11.screenshot import Size
 from sandbox_server.features.display import Display, DisplayRecordRequest
 from tests.drivers.video.mp4 import BLUE, colours, plain, size
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.proxy.proxy import EgressProxy
+from sandbox_server.drivers.proxy.forward_proxy import EgressProxy
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
@@ -22,7 +22,7 @@ from sandbox_server.features.proxy import (
     ProxyUpstreamUpdateRequest,
 )
 from sandbox_server.settings import load
-from tests.drivers.proxy.test_proxy import Told
+from tests.drivers.proxy.test_forward_proxy import Told
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD
 from sandbox_server.drivers.vnc.server import VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features import vnc as feature
-from sandbox_server.features.control import lease as machine
+from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.vnc import Vnc
 from tests.controls import driving

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import pytest
 from starlette.requests import Request
 
-from sandbox_server.core.allow_list import NO_TOOL
+from sandbox_server.core.tool_allow_list import NO_TOOL
 from sandbox_server.mcp.tool_filter import filter_of
 
 

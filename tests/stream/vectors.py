@@ -14,7 +14,7 @@ from sandbox_server.stream.input.input_echo import EchoedInput
 from sandbox_server.stream.native.rect_array import RectArray
 from sandbox_server.stream.transport.audio_redundancy import AudioRedundancy
 from tests.stream.screens import framed, page, with_photograph
-from tests.stream.wire.test_viewer import MESSAGES, wire_name
+from tests.stream.wire.test_viewer_messages import MESSAGES, wire_name
 
 SIZE = (96, 80)
 WHOLE = (0, 0, *SIZE)

@@ -17,15 +17,15 @@ from starlette.websockets import WebSocket, WebSocketState
 
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, ResourceExhausted, Unauthenticated
-from sandbox_server.core.http.content import content_response
-from sandbox_server.core.http.decode import body_of, fields_of, query_of
-from sandbox_server.core.http.drain import Drain
-from sandbox_server.core.http.encode import error_response, json_response, result_response
-from sandbox_server.core.http.hung_up import while_connected
-from sandbox_server.core.http.limits import Lasting, Limits
+from sandbox_server.core.http.client_disconnect import while_connected
+from sandbox_server.core.http.concurrency_limits import Lasting, Limits
 from sandbox_server.core.http.multipart import MultipartUpload
-from sandbox_server.core.http.sockets import AcceptedSocket
+from sandbox_server.core.http.range_requests import content_response
+from sandbox_server.core.http.request_decoding import body_of, fields_of, query_of
+from sandbox_server.core.http.request_drain import Drain
+from sandbox_server.core.http.response_encoding import error_response, json_response, result_response
 from sandbox_server.core.http.sse import event_stream
+from sandbox_server.core.http.websockets import AcceptedSocket
 from sandbox_server.core.identity import SERVER, SURFACE, Caller
 from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.quota import Reservation, unless

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from starlette.responses import StreamingResponse
 
 from sandbox_server.core.errors import Failure, ResourceExhausted
-from sandbox_server.core.http.encode import json_bytes
+from sandbox_server.core.http.response_encoding import json_bytes
 from sandbox_server.core.quota import NEEDED
 from sandbox_server.core.results import Event
 from sandbox_server.core.tasks import start_task

@@ -16,9 +16,9 @@ from dataclasses import asdict
 from itertools import chain as chain_up
 from typing import IO
 
-from sandbox_server.drivers.box.layers import is_too_long, walk
-from sandbox_server.drivers.box.records import Record
-from sandbox_server.drivers.box.store import BoxStore, StoreError
+from sandbox_server.drivers.box.checkpoint_records import Record
+from sandbox_server.drivers.box.layer_diff import is_too_long, walk
+from sandbox_server.drivers.box.layer_store import BoxStore, StoreError
 from sandbox_server.drivers.box.xattrs import is_kept
 
 FORMAT = 1

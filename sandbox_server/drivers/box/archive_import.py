@@ -9,11 +9,11 @@ from typing import IO
 
 from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.archive import FORMAT, RECORD, XATTR
-from sandbox_server.drivers.box.layers import MAX_LEVELS, MAX_PATH
+from sandbox_server.drivers.box.checkpoint_records import Record, is_time, text_of
+from sandbox_server.drivers.box.disk_reserve import FULL
+from sandbox_server.drivers.box.layer_diff import MAX_LEVELS, MAX_PATH
+from sandbox_server.drivers.box.layer_store import MAX_DEPTH, BoxStore, StoreError
 from sandbox_server.drivers.box.mount_plan import LayeredPart
-from sandbox_server.drivers.box.records import Record, is_time, text_of
-from sandbox_server.drivers.box.reserve import FULL
-from sandbox_server.drivers.box.store import MAX_DEPTH, BoxStore, StoreError
 from sandbox_server.drivers.box.tar_reader import ArchiveError, Inflated, TarEntry, TarReader, TooLargeError
 from sandbox_server.drivers.box.xattrs import is_kept, is_left_out
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sandbox_server.drivers.box.processes import command_line, read_start, status_of
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 
 RECENT_SECONDS = 5.0
 """For so long a command that has ended may be what a limit was met by."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server.drivers.box import desktop_root, namespaces
-from sandbox_server.drivers.box import tree as box_tree
+from sandbox_server.drivers.box import rootfs as box_tree
 from sandbox_server.drivers.box.mount_plan import Part, Stack
 
 BUILD_SECONDS = 30.0

@@ -22,18 +22,18 @@ from typing import NoReturn
 from sandbox_server.drivers.box import mount_plan, namespaces
 from sandbox_server.drivers.box.attribution import AttributedProcess, EndedProcess, ProcessUse
 from sandbox_server.drivers.box.box import Box, BoxError
-from sandbox_server.drivers.box.layer_work import LayerWork
+from sandbox_server.drivers.box.disk_reserve import FULL
+from sandbox_server.drivers.box.layer_store import BoxStore, StoreError
+from sandbox_server.drivers.box.layer_worker import LayerWork
 from sandbox_server.drivers.box.lifecycle import Answer, BoxLifecycle, find
 from sandbox_server.drivers.box.limit_monitor import MonitoredLimits
 from sandbox_server.drivers.box.mount_plan import Part
-from sandbox_server.drivers.box.reserve import FULL
-from sandbox_server.drivers.box.store import BoxStore, StoreError
 from sandbox_server.drivers.box.tree_walk import remove
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
 from sandbox_server.drivers.ipc.poller import Poller
 from sandbox_server.drivers.ipc.unix_listener import listen, peer_uid
-from sandbox_server.drivers.spawn.child import Account
+from sandbox_server.drivers.spawn.child_setup import Account
 from sandbox_server.drivers.stats import cgroup
 
 RETRY_SECONDS = 1.0

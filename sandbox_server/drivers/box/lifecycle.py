@@ -8,13 +8,13 @@ from typing import Any
 
 from sandbox_server.drivers.box import processes as box_processes
 from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
+from sandbox_server.drivers.box.disk_reserve import FULL
+from sandbox_server.drivers.box.layer_store import BoxStore, Former, StoreError
 from sandbox_server.drivers.box.limit_monitor import LimitMonitor, MonitoredLimits, disk, newest_first
 from sandbox_server.drivers.box.mount_plan import LayeredPart, Part, SharedPart
-from sandbox_server.drivers.box.reserve import FULL
-from sandbox_server.drivers.box.store import BoxStore, Former, StoreError
 from sandbox_server.drivers.box.tree_walk import remove
 from sandbox_server.drivers.ipc.descriptor_passing import Message
-from sandbox_server.drivers.spawn.child import WARM
+from sandbox_server.drivers.spawn.child_setup import WARM
 from sandbox_server.drivers.storage import atomic_write
 
 MAX_STOPPED = 100

@@ -14,7 +14,7 @@ from typing import Literal
 
 from sandbox_server.drivers.box import resolve_beneath
 from sandbox_server.drivers.box.attribution import RECENT_SECONDS, AttributedProcess, EndedProcess, UsageAttribution
-from sandbox_server.drivers.box.reserve import BYTES, FILES
+from sandbox_server.drivers.box.disk_reserve import BYTES, FILES
 from sandbox_server.drivers.stats import cgroup
 
 LOOK_SECONDS = 1.0

@@ -8,11 +8,11 @@ import os
 import stat
 from collections.abc import Iterator
 
-from sandbox_server.drivers.box.layers import is_opaque, is_too_long, is_whiteout
+from sandbox_server.drivers.box.checkpoint_records import Record, Why
+from sandbox_server.drivers.box.layer_diff import is_opaque, is_too_long, is_whiteout
+from sandbox_server.drivers.box.layer_store import BoxStore, StoreError
 from sandbox_server.drivers.box.mount_plan import copy_owner
-from sandbox_server.drivers.box.records import Record, Why
 from sandbox_server.drivers.box.resolve_beneath import OPAQUE
-from sandbox_server.drivers.box.store import BoxStore, StoreError
 
 type Task = tuple[str, str | None, str | None]
 """A directory to fill, and the ones of the upper and the lower layer that it comes from."""

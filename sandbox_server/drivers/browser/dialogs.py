@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.browser.notices import BrowserNotices
+from sandbox_server.drivers.browser.page_events import BrowserNotices
 
 if TYPE_CHECKING:
     from playwright.async_api import Dialog, Page

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from sandbox_server.core.errors import Conflict, NotFound
-from sandbox_server.drivers.browser.answers import MAX_FRAMES, Number, answer, measures
+from sandbox_server.drivers.browser.script_results import MAX_FRAMES, Number, answer, measures
 from sandbox_server.drivers.browser.scripts import script
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, TooLarge, Unavailable
-from sandbox_server.drivers.browser.answers import MAX_DEPTH, MAX_VALUES, check
-from sandbox_server.drivers.browser.failures import failure_of
+from sandbox_server.drivers.browser.playwright_errors import failure_of
+from sandbox_server.drivers.browser.script_results import MAX_DEPTH, MAX_VALUES, check
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.devtools.connection import DevtoolsRefused, Object
 from sandbox_server.drivers.devtools.page_commands import PageCommands

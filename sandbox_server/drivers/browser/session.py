@@ -9,15 +9,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from sandbox_server.core.errors import Conflict, Failure, NotFound, Unavailable
-from sandbox_server.drivers.browser.answers import MAX_FRAMES
-from sandbox_server.drivers.browser.attachment import Attachment, OnContext, OnPage, attached, crashed
+from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 from sandbox_server.drivers.browser.dialogs import DialogAnswer, PageDialogs
 from sandbox_server.drivers.browser.evaluation import Evaluation, compiles, in_frame
-from sandbox_server.drivers.browser.failures import translated
-from sandbox_server.drivers.browser.frames import frame_of
-from sandbox_server.drivers.browser.notices import BrowserNotices
-from sandbox_server.drivers.browser.owner import BrowserClient, BrowserTab
-from sandbox_server.drivers.browser.titles import made_of
+from sandbox_server.drivers.browser.iframes import frame_of
+from sandbox_server.drivers.browser.page_events import BrowserNotices
+from sandbox_server.drivers.browser.playwright_connection import Attachment, OnContext, OnPage, attached, crashed
+from sandbox_server.drivers.browser.playwright_errors import translated
+from sandbox_server.drivers.browser.script_results import MAX_FRAMES
+from sandbox_server.drivers.browser.tab_titles import made_of
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.identity import SERVER, Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.browser.failures import GONE
+from sandbox_server.drivers.browser.playwright_errors import GONE
 
 type Object = dict[str, Any]
 type OnEvent = Callable[[str | None, str, Object], None]

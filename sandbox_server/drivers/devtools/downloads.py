@@ -19,9 +19,9 @@ from sandbox_server.core.errors import Failure, FileError
 from sandbox_server.core.tasks import Tasks, in_thread
 from sandbox_server.drivers.devtools.connection import Object
 from sandbox_server.drivers.devtools.devtools import Devtools
-from sandbox_server.drivers.files.access import FileAccess
+from sandbox_server.drivers.files.descriptor_stream import PIECE, StagedFile
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.stream import PIECE, StagedFile
+from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.drivers.watches.inotify import Inotify, Mask
 
 MAX_DOWNLOADS = 200

@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import IO
 
 from sandbox_server.drivers.files.content import describe, open_regular
-from sandbox_server.drivers.files.frames import CHUNK, WorkerFrame
-from sandbox_server.drivers.files.refusal import FileRefused, require_directory
-from sandbox_server.drivers.files.staging import commit, prepare, staged
-from sandbox_server.drivers.files.tree import matcher
+from sandbox_server.drivers.files.message_frames import CHUNK, WorkerFrame
+from sandbox_server.drivers.files.staged_writes import commit, prepare, staged
+from sandbox_server.drivers.files.tree_walk import matcher
+from sandbox_server.drivers.files.worker_errors import FileRefused, require_directory
 
 MAX_MEMBERS = 1_000_000
 _COMPRESSION = 6

@@ -8,9 +8,9 @@ import stat
 from contextlib import suppress
 from typing import IO, Any
 
-from sandbox_server.drivers.files.frames import CHUNK, WorkerFrame
-from sandbox_server.drivers.files.names import to_wire
-from sandbox_server.drivers.files.refusal import require_regular
+from sandbox_server.drivers.files.message_frames import CHUNK, WorkerFrame
+from sandbox_server.drivers.files.name_encoding import to_wire
+from sandbox_server.drivers.files.worker_errors import require_regular
 
 TYPES = {
     stat.S_IFREG: "file",

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.drivers.files.access import FileAccess, User
-from sandbox_server.drivers.files.channel import FileWorkerChannel, NotSent
-from sandbox_server.drivers.files.frames import WorkerFrame
+from sandbox_server.drivers.files.message_frames import WorkerFrame
+from sandbox_server.drivers.files.operations import FileAccess, User
+from sandbox_server.drivers.files.worker_channel import FileWorkerChannel, NotSent
 
 MAX_WORKERS = 8
 """Operations of one user that run at once; more of them wait."""

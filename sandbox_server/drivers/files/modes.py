@@ -2,7 +2,7 @@
 
 import re
 
-from sandbox_server.drivers.files.refusal import FileRefused
+from sandbox_server.drivers.files.worker_errors import FileRefused
 
 _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=][rwxXst]*)+)")
 _STEP = re.compile(r"([-+=])([rwxXst]*)")

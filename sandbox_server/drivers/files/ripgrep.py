@@ -10,7 +10,7 @@ from typing import Any
 
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.tasks import start_task
-from sandbox_server.drivers.files.names import from_wire, to_wire
+from sandbox_server.drivers.files.name_encoding import from_wire, to_wire
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, User, put_down
 

@@ -10,19 +10,19 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from sandbox_server.drivers.files import archive, changes, content, frames, staging, tree
-from sandbox_server.drivers.files.frames import WorkerFrame
-from sandbox_server.drivers.files.names import from_wire, to_wire
-from sandbox_server.drivers.files.refusal import FileRefused
+from sandbox_server.drivers.files import archive, content, message_frames, staged_writes, tree_changes, tree_walk
+from sandbox_server.drivers.files.message_frames import WorkerFrame
+from sandbox_server.drivers.files.name_encoding import from_wire, to_wire
+from sandbox_server.drivers.files.worker_errors import FileRefused
 from sandbox_server.drivers.watches import worker
 
 type Operation = Callable[[WorkerFrame], WorkerFrame]
 
 OPERATIONS: dict[str, Operation] = {
     **content.OPERATIONS,
-    **staging.OPERATIONS,
-    **tree.OPERATIONS,
-    **changes.OPERATIONS,
+    **staged_writes.OPERATIONS,
+    **tree_walk.OPERATIONS,
+    **tree_changes.OPERATIONS,
     **archive.OPERATIONS,
 }
 _PATHS = ("path", "destination")
@@ -30,13 +30,13 @@ _PATHS = ("path", "destination")
 
 def serve(sock: socket.socket) -> None:
     """Answer requests until the other side closes. A request to watch turns the worker into a watcher for the rest of its life."""
-    while (request := frames.receive(sock)) is not None:
+    while (request := message_frames.receive(sock)) is not None:
         if request.header.get("op") == "watch":
             worker.serve(sock)
             return
         answer = _answer(request)
         try:
-            frames.send(sock, answer)
+            message_frames.send(sock, answer)
         except ConnectionError:  # it closed without waiting for the answer
             return
         finally:

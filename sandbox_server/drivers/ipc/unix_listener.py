@@ -5,7 +5,7 @@ import socket
 import struct
 from contextlib import suppress
 
-from sandbox_server.drivers.spawn.child import Account
+from sandbox_server.drivers.spawn.child_setup import Account
 
 BACKLOG = 1024
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.process import NoZygote, Process, Processes, put_down
 
 SCRIPT = str(Path(__file__).with_name("zygote_program.py"))

@@ -19,7 +19,7 @@ from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputTai
 from sandbox_server.drivers.kernels.kernel_zygote import NAME_ROOM, KernelZygote
 from sandbox_server.drivers.kernels.relay_client import RelayClient
 from sandbox_server.drivers.kernels.warm_kernels import WarmKernels
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.pipes import PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, not_isolated
 

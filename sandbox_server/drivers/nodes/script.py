@@ -14,7 +14,7 @@ from sandbox_server.drivers.ipc.json_lines import JsonLines
 from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
 from sandbox_server.drivers.nodes.outcome import LATE_CODE, NodeOutcome, Thrown
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 

@@ -7,7 +7,7 @@ credentials are base64.
 import base64
 from collections.abc import Iterator, Sequence
 
-from sandbox_server.drivers.proxy.plan import OWN, ProxyPlan, expression, is_network, ordered
+from sandbox_server.drivers.proxy.routing_plan import OWN, ProxyPlan, expression, is_network, ordered
 from sandbox_server.settings.proxy import RouteSettings, UpstreamSettings
 
 DIRECT_PORT = 18118

@@ -2,7 +2,7 @@
 
 import json
 
-from sandbox_server.drivers.proxy.plan import OWN, ProxyPlan, is_network
+from sandbox_server.drivers.proxy.routing_plan import OWN, ProxyPlan, is_network
 
 _NOTHING = """\
 function FindProxyForURL(url, host) {

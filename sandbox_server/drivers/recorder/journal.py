@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from sandbox_server.core.tasks import start_task
-from sandbox_server.drivers.recorder.log import ChainVerdict, Entry, EntryFilter, EventLog
+from sandbox_server.drivers.recorder.event_log import ChainVerdict, Entry, EntryFilter, EventLog
 
 BATCH_SECONDS = 0.1
 """How long entries are gathered before they are written."""

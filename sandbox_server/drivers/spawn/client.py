@@ -12,8 +12,8 @@ from sandbox_server.drivers.box.attribution import AttributedProcess, ProcessUse
 from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import Message
-from sandbox_server.drivers.spawn import child
-from sandbox_server.drivers.spawn.child import Account, Program
+from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn.child_setup import Account, Program
 
 MAX_COMMAND = 200
 MAX_REASON = 500
@@ -50,12 +50,12 @@ class SpawnConnection:
     def describe(self, account: Account, program: Program | None = None) -> None:
         """Note who it is: what runs in the box for an account."""
         command = " ".join(program.argv)[:MAX_COMMAND] if program else ""
-        session = program.environment.get(child.SESSION) if program else None
+        session = program.environment.get(child_setup.SESSION) if program else None
         self.culprit = AttributedProcess(session, command, 0, account.uid)
 
     def own_pid(self) -> int:
         """The number by which it knows itself."""
-        pid = child.own_pid(self.pid)
+        pid = child_setup.own_pid(self.pid)
         if self.culprit:
             self.culprit = replace(self.culprit, pid=pid)
         return pid

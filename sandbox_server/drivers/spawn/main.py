@@ -10,8 +10,8 @@ from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.files import worker
 from sandbox_server.drivers.ipc.unix_listener import listen
-from sandbox_server.drivers.spawn import child
-from sandbox_server.drivers.spawn.child import Account
+from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn.child_setup import Account
 from sandbox_server.drivers.spawn.spawner import FileServer, Spawner
 from sandbox_server.settings.paths import Paths
 
@@ -29,7 +29,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         accounts["desktop"] = Account.named(options.desktop) if root else agent
     if options.allow_root:
         accounts["root"] = Account.named("root") if root else agent
-    child.allow_many_descriptors()
+    child_setup.allow_many_descriptors()
     link = SpawnerLink(options.box) if options.box else None
     if link:
         namespaces.forbid_tracing()

@@ -27,7 +27,7 @@ from sandbox_server.core.errors import (
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.ipc import connect_with_retry, descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
-from sandbox_server.drivers.spawn.child import OOM_SCORE
+from sandbox_server.drivers.spawn.child_setup import OOM_SCORE
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
 
 START_TIMEOUT = 30.0

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sandbox_server.drivers.fence import policy
 from sandbox_server.drivers.fence.fence import Fence
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
-from sandbox_server.drivers.spawn import child
-from sandbox_server.drivers.spawn.child import Account, Program
+from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn.child_setup import Account, Program
 
 _STREAMS = ("stdin", "stdout", "stderr")
 _PIPE = ("reads", "writes")
@@ -38,11 +38,11 @@ class SpawnRequests:
     def program(self, request: Message, account: Account, fds: list[int]) -> Program:
         """The program that is asked for; raises KeyError, TypeError or ValueError for what is no request."""
         argv, extra, limits = request["argv"], request.get("env", {}), request.get("limits", {})
-        if not isinstance(argv, list) or not argv or not limits.keys() <= child.LIMITS.keys():
+        if not isinstance(argv, list) or not argv or not limits.keys() <= child_setup.LIMITS.keys():
             raise MalformedMessageError("argv is a list of strings, limits are known by name")
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         standard = [streams.get(name, self._null) for name in _STREAMS]
-        start_from = child.own_environment if account is self._accounts["agent"] else child.closed_environment
+        start_from = child_setup.own_environment if account is self._accounts["agent"] else child_setup.closed_environment
         cwd, base = request.get("cwd"), start_from(self._environment, account)
         fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
         environment = {**(fence.environment(base) if fence else base), **extra}
@@ -53,7 +53,7 @@ class SpawnRequests:
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
             limits={**({} if request.get("user") == "desktop" else self._limits), **{name: int(value) for name, value in limits.items()}},
             fence=fence,
-            oom_score=min(1000, max(0, int(request.get("oom_score", child.OOM_SCORE)))),
+            oom_score=min(1000, max(0, int(request.get("oom_score", child_setup.OOM_SCORE)))),
         )
 
     def _fence(self, request: Message, account: Account, cwd: str) -> Fence | None:

@@ -26,8 +26,8 @@ from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
 from sandbox_server.drivers.ipc.poller import HANG_UP, Poller
 from sandbox_server.drivers.ipc.unix_listener import peer_uid
-from sandbox_server.drivers.spawn import child
-from sandbox_server.drivers.spawn.child import Account
+from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn.child_setup import Account
 from sandbox_server.drivers.spawn.client import SpawnConnection, ending, failure
 from sandbox_server.drivers.spawn.request import SpawnRequests
 from sandbox_server.drivers.spawn.warm_process import WarmProcesses
@@ -209,7 +209,7 @@ class Spawner:
             own = connection.worker[1]
             if place:
                 connection.describe(account)
-            self._fork_to(connection, partial(child.run_worker, self._serve_files, own, account, place))
+            self._fork_to(connection, partial(child_setup.run_worker, self._serve_files, own, account, place))
             return
         connection.kept = request.get("on_disconnect", "kill") == "keep"
         connection.ends_group = request.get("on_exit", "keep") == "kill"
@@ -220,12 +220,12 @@ class Spawner:
             self._await_birth(connection, self._zygotes.fork(request["forked_from"], program))
         elif "zygote" in request:
             with self._zygotes.open(request["zygote"]) as channel:
-                program = replace(program, fds=(*program.fds[: child.STANDARD], channel.fileno()))
-                self._fork_to(connection, partial(child.run_program, program, account, place))
+                program = replace(program, fds=(*program.fds[: child_setup.STANDARD], channel.fileno()))
+                self._fork_to(connection, partial(child_setup.run_program, program, account, place))
         elif self._warm and user == "agent" and (warm := self._warm.take(program)):
             self._watch_start(connection, warm.pid, warm.report)
         else:
-            self._fork_to(connection, partial(child.run_program, program, account, place))
+            self._fork_to(connection, partial(child_setup.run_program, program, account, place))
 
     def _fork_to(self, connection: SpawnConnection, enter: Callable[[int], object]) -> None:
         readable, writable = os.pipe()

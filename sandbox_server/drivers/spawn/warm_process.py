@@ -12,8 +12,8 @@ from functools import partial
 
 from sandbox_server.drivers.box.spawner_link import SpawnerLink
 from sandbox_server.drivers.ipc import descriptor_passing
-from sandbox_server.drivers.spawn import child
-from sandbox_server.drivers.spawn.child import OOM_SCORE, Account, Program
+from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn.child_setup import OOM_SCORE, Account, Program
 
 PAUSE_SECONDS = 0.01
 """After a program has started, so that it has the machine first."""
@@ -36,7 +36,7 @@ class WarmProcess:
             raise
         else:
             if self.pid == 0:
-                child.run_warm_process(theirs, account, place, limits, writable)
+                child_setup.run_warm_process(theirs, account, place, limits, writable)
         finally:
             theirs.close()
             os.close(writable)
@@ -85,7 +85,7 @@ class WarmProcesses:
             return None
         self._waiting = None
         self._rest(PAUSE_SECONDS)
-        child.let_open(program.fds[: child.STANDARD], self._account)
+        child_setup.let_open(program.fds[: child_setup.STANDARD], self._account)
         try:
             warm.become(program)
         except OSError:

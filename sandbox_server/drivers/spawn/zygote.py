@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.ipc import descriptor_passing
-from sandbox_server.drivers.spawn import child
+from sandbox_server.drivers.spawn import child_setup
 
 CHANNEL = 3
 """The descriptor of the socket that requests come on."""
@@ -80,21 +80,21 @@ def _begin(fds: Sequence[int]) -> Sequence[str]:
         os.setsid()
         os.write(report, HERE)
         asked = descriptor_passing.read_body(body)
-        os.umask(child.UMASK)
-        child.offer_to_the_oom_killer(asked["oom_score"])
+        os.umask(child_setup.UMASK)
+        child_setup.offer_to_the_oom_killer(asked["oom_score"])
         for name, value in asked["limits"].items():
-            _limit(child.LIMITS[name], value)
-        report = child.put_in_place(streams, report)
+            _limit(child_setup.LIMITS[name], value)
+        report = child_setup.put_in_place(streams, report)
         os.closerange(len(streams), report)
         os.closerange(report + 1, os.sysconf("SC_OPEN_MAX"))
         _take_environment(asked["environment"])
         subject = "cwd"
-        child.enter_directory(asked["cwd"], asked["environment"])
+        child_setup.enter_directory(asked["cwd"], asked["environment"])
         words: list[str] = asked["argv"]
         namespaces.replace_arguments(" ".join(words))
         os.close(report)
     except Exception as failure:  # noqa: BLE001 - the top of a forked process: who asked for it is told
-        os.write(report, child.describe_failure(failure, subject))
+        os.write(report, child_setup.describe_failure(failure, subject))
         os._exit(127)
     else:
         return words

@@ -12,8 +12,8 @@ from collections.abc import Container
 from contextlib import suppress
 
 from sandbox_server.drivers.ipc import descriptor_passing
-from sandbox_server.drivers.spawn import child
-from sandbox_server.drivers.spawn.child import Account, Program
+from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn.child_setup import Account, Program
 
 NOBODY = 0
 _CREDENTIALS = struct.Struct("iII")
@@ -56,7 +56,7 @@ class ZygotePool:
             "limits": dict(program.limits),
             "oom_score": program.oom_score,
         }
-        child.let_open(program.fds[: child.STANDARD], self._account)
+        child_setup.let_open(program.fds[: child_setup.STANDARD], self._account)
         report, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         report.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:

@@ -18,9 +18,9 @@ from typing import Any, Protocol, Self
 
 from sandbox_server.core.errors import FileError, ResourceExhausted, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.files.access import User
-from sandbox_server.drivers.files.channel import FileWorkerChannel
-from sandbox_server.drivers.files.frames import WorkerFrame
+from sandbox_server.drivers.files.message_frames import WorkerFrame
+from sandbox_server.drivers.files.operations import User
+from sandbox_server.drivers.files.worker_channel import FileWorkerChannel
 
 MAX_WATCHES = 32
 MAX_EVENTS = 4096

@@ -6,12 +6,12 @@ import socket
 from contextlib import suppress
 from typing import Any
 
-from sandbox_server.drivers.files import frames
-from sandbox_server.drivers.files.frames import WorkerFrame
-from sandbox_server.drivers.files.names import from_wire
-from sandbox_server.drivers.files.refusal import FileRefused
-from sandbox_server.drivers.watches.changes import CoalescingWindow
-from sandbox_server.drivers.watches.tree import PathWatch, TreeWatch
+from sandbox_server.drivers.files import message_frames
+from sandbox_server.drivers.files.message_frames import WorkerFrame
+from sandbox_server.drivers.files.name_encoding import from_wire
+from sandbox_server.drivers.files.worker_errors import FileRefused
+from sandbox_server.drivers.watches.change_events import CoalescingWindow
+from sandbox_server.drivers.watches.tree_watch import PathWatch, TreeWatch
 
 type Watch = TreeWatch | PathWatch
 
@@ -43,7 +43,7 @@ class WatchWorker:
                 if fd != self._sock.fileno():
                     self._watches[self._by_fd[fd]].read()
                     continue
-                request = frames.receive(self._sock)
+                request = message_frames.receive(self._sock)
                 if request is None:
                     return
                 self._obey(request.header)
@@ -100,4 +100,4 @@ class WatchWorker:
         self._send({"of": name, "changes": [change.describe(watch.root) for change in watch.take()]})
 
     def _send(self, header: dict[str, Any]) -> None:
-        frames.send(self._sock, WorkerFrame(header))
+        message_frames.send(self._sock, WorkerFrame(header))

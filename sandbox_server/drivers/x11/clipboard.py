@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from sandbox_server.drivers.x11.clipboard_selection import Contents, Selection
 from sandbox_server.drivers.x11.connection import Display, X11Connection
-from sandbox_server.drivers.x11.selection import Contents, Selection
 
 TEXT, HTML, PNG = "text/plain", "text/html", "image/png"
 """Forms that a person's computer and the desktop both know."""

@@ -13,9 +13,9 @@ from Xlib.ext import randr
 
 from sandbox_server.core.errors import Conflict, ResourceExhausted
 from sandbox_server.core.tasks import in_thread
-from sandbox_server.drivers.x11 import picture
+from sandbox_server.drivers.x11 import screenshot
 from sandbox_server.drivers.x11.connection import Display, X11Connection
-from sandbox_server.drivers.x11.picture import Format, Size, X11Cursor
+from sandbox_server.drivers.x11.screenshot import Format, Size, X11Cursor
 from sandbox_server.drivers.x11.shm import Segment
 
 MIN_SIZE: Size = (64, 64)
@@ -133,9 +133,9 @@ class X11Screen:
         width, height = _size(display)
         part = _within(region, (width, height)) if region else ScreenRegion(0, 0, width, height)
         memory = self._memory(display, width * height * _BYTES_PER_PIXEL)
-        taken = picture.of_pixels(memory.grab(part.x, part.y, part.width, part.height), (part.width, part.height))
+        taken = screenshot.of_pixels(memory.grab(part.x, part.y, part.width, part.height), (part.width, part.height))
         if cursor:
-            picture.draw(_cursor(display), taken, (part.x, part.y))
+            screenshot.draw(_cursor(display), taken, (part.x, part.y))
         return taken, (width, height)
 
     def _memory(self, display: Display, size: int) -> Segment:
@@ -203,9 +203,9 @@ def _size(display: Display) -> Size:
 def _cursor(display: Display) -> X11Cursor:
     found = display.xfixes_get_cursor_image(display.screen().root)
     if found.width * found.height > MAX_CURSOR_PIXELS:
-        return picture.cursor_of([0], (1, 1), (0, 0))
+        return screenshot.cursor_of([0], (1, 1), (0, 0))
     at = (found.x - found.xhot, found.y - found.yhot)
-    return picture.cursor_of(list(found.cursor_image), (found.width, found.height), at)
+    return screenshot.cursor_of(list(found.cursor_image), (found.width, found.height), at)
 
 
 def _within(region: ScreenRegion, screen: Size) -> ScreenRegion:
@@ -216,8 +216,8 @@ def _within(region: ScreenRegion, screen: Size) -> ScreenRegion:
 
 
 def _shot(taken: Image.Image, screen: Size, form: Format, quality: int | None, scale: float) -> Shot:
-    made = picture.scaled(taken, scale)
-    return Shot(picture.encode(made, form, quality), made.size, screen)
+    made = screenshot.scaled(taken, scale)
+    return Shot(screenshot.encode(made, form, quality), made.size, screen)
 
 
 def _millimetres(pixels: int) -> int:

@@ -8,7 +8,7 @@ from Xlib.protocol import event
 
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11.connection import Display, X11Connection
-from sandbox_server.drivers.x11.properties import last_numbers, numbers, text
+from sandbox_server.drivers.x11.window_properties import last_numbers, numbers, text
 
 MAX_WINDOWS = 200
 MAX_TITLE = 500

@@ -26,7 +26,7 @@ from sandbox_server.core import (
 )
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.shells.risky_commands import is_risky
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.command import BashCommand, OutputLimit
 from sandbox_server.features.bash.follow import BashPosition, follow

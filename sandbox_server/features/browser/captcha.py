@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox_server.core import Conflict, Model, Reply, operation
-from sandbox_server.drivers.browser import answers
+from sandbox_server.drivers.browser import script_results
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.features.browser.page.page_operation import Seconds, Targeted, driving, shown_frames, with_hint
@@ -89,7 +89,7 @@ class Captchas:
         async with driving(self._session, request, "looking for a CAPTCHA") as driven:
             for frame in shown_frames(driven):
                 inside = frame.url if frame.parent_frame else None
-                found = await answers.answer(frame, script("captcha"), None, list[Captcha])
+                found = await script_results.answer(frame, script("captcha"), None, list[Captcha])
                 captchas += [captcha.model_copy(update={"frame": inside}) for captcha in found]
             url = driven.frame.url
         return CaptchaReport(detected=any(captcha.visible and not captcha.solved for captcha in captchas), captchas=captchas, url=url)

@@ -7,7 +7,7 @@ from sandbox_server.drivers.devtools.console import ConsoleEntry
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.har import moment
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.features.browser.saving import save_json
+from sandbox_server.features.browser.agent_files import save_json
 
 
 class ConsoleQuery(Model):

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sandbox_server.core import Model
-from sandbox_server.drivers.browser.owner import BrowserClient
+from sandbox_server.drivers.browser.browser_client import BrowserClient
 
 PHONE_AGENT = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0.0.0 Mobile Safari/537.36"
 """What Chrome on every phone sends (https://www.chromium.org/updates/ua-reduction)."""

@@ -15,7 +15,7 @@ from sandbox_server.drivers.devtools.headers import problem
 from sandbox_server.drivers.devtools.interception import RequestRoute, RouteAnswer, origin_of
 from sandbox_server.drivers.devtools.traffic import Exchange
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.features.browser.saving import save_json
+from sandbox_server.features.browser.agent_files import save_json
 
 MAX_BODY = 10 << 20
 BEGUN = "Requests are logged from now on; those before are not known."

@@ -8,12 +8,12 @@ from pydantic import Field
 from sandbox_server.core import Conflict, Model, NullCounts, operation
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.drivers.x11.screen import MAX_SIZE, MIN_SIZE
-from sandbox_server.drivers.x11.turns import InputTurns
-from sandbox_server.features.browser.actions import Action, AnyAction
+from sandbox_server.features.browser.action_performer import perform
 from sandbox_server.features.browser.devices import Device
-from sandbox_server.features.browser.performer import perform
-from sandbox_server.features.browser.pictures import LookRequest, Picture, check, picture
+from sandbox_server.features.browser.gui_actions import Action, AnyAction
+from sandbox_server.features.browser.screenshots import LookRequest, Picture, check, picture
 
 MAX_ACTIONS = 100
 SETTLE_QUIET = 0.2

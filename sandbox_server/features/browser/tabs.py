@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from sandbox_server.core import Conflict, Model, Reply, operation
+from sandbox_server.drivers.browser.browser_client import BrowserTab
 from sandbox_server.drivers.browser.dialogs import DialogAnswer
-from sandbox_server.drivers.browser.owner import BrowserTab
 from sandbox_server.drivers.browser.session import BrowserSession
 
 if TYPE_CHECKING:

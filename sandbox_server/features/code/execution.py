@@ -15,7 +15,7 @@ from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.drivers.nodes.outcome import NodeOutcome
 from sandbox_server.drivers.nodes.script import NodeLimits, NodeProgram, NodeScripts
 from sandbox_server.drivers.nodes.sessions import NodeSessions
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.process import Completed, Processes
 
 type Language = Literal["python", "javascript", "typescript", "bash"]

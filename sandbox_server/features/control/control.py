@@ -8,9 +8,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from sandbox_server.core import Call, Event, Failure, Model, PermissionDenied, Unavailable, operation
 from sandbox_server.core.control import ALL_REACHES, Reach
-from sandbox_server.features.control import lease as machine
+from sandbox_server.features.control import lease_state_machine as machine
+from sandbox_server.features.control.control_state import ControlChange, ControlState, HiddenState, state_of
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, Step, actor_of
-from sandbox_server.features.control.state import ControlChange, ControlState, HiddenState, state_of
 
 type Name = Annotated[str, Field(min_length=1, max_length=200)]
 

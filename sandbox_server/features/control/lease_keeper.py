@@ -15,9 +15,9 @@ from sandbox_server.core import Caller, Failure, Tasks, Unavailable
 from sandbox_server.core.control import ON_SCREEN, Holding, Reach
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease import Lease, LeaseActor, LeaseTimes
+from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.lease_listeners import LeaseListeners
+from sandbox_server.features.control.lease_state_machine import Lease, LeaseActor, LeaseTimes
 
 CLOSE_SECONDS = 6.0
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""

@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from sandbox_server.core import Model, operation
-from sandbox_server.drivers.files.access import ArchiveFormat
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.operations import ArchiveFormat
 
 SECONDS = 600.0
 MAX_SECONDS = 3600.0

@@ -8,8 +8,8 @@ from pydantic import Field
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
 from sandbox_server.core.operation import MAX_FILE_BODY
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.status import FileStatus
-from sandbox_server.features.file.text import DecodedText, Encoding, content_of, decode, split_lines
+from sandbox_server.drivers.files.metadata import FileStatus
+from sandbox_server.features.file.text_encoding import DecodedText, Encoding, content_of, decode, split_lines
 
 
 class FileReadRequest(Model):

@@ -7,13 +7,13 @@ from typing import Any, Literal
 from sandbox_server.core import FileError, InvalidArgument, Model, operation
 from sandbox_server.core.operation import MAX_FILE_BODY
 from sandbox_server.drivers.documents.text import Documents
-from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.status import FileStatus
+from sandbox_server.drivers.files.metadata import FileStatus
+from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.features.file import edits
 from sandbox_server.features.file.edits import BadEdit, Edited
 from sandbox_server.features.file.history import History
-from sandbox_server.features.file.text import DecodedText, decode
+from sandbox_server.features.file.text_encoding import DecodedText, decode
 
 MAX_BYTES = 10 << 20
 """Bytes of a file that can be edited."""

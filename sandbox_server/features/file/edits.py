@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox_server.features.file.text import split_lines
+from sandbox_server.features.file.text_encoding import split_lines
 
 SNIPPET_LINES = 4
 """Lines shown before and after an edit."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sandbox_server.core import Model, Reply, operation
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.status import DirectoryEntry, DirectoryListing, FileStatus
+from sandbox_server.drivers.files.metadata import DirectoryEntry, DirectoryListing, FileStatus
 
 MAX_FOUND = 10_000
 """Paths that `find` gives."""

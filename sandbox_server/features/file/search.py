@@ -8,9 +8,9 @@ from pydantic import Field
 
 from sandbox_server.core import InvalidArgument, Model, Reply, operation
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.refusal import FileRefused
 from sandbox_server.drivers.files.ripgrep import Collector, Ripgrep, RipgrepMatch, RipgrepResult
-from sandbox_server.drivers.files.tree import matcher
+from sandbox_server.drivers.files.tree_walk import matcher
+from sandbox_server.drivers.files.worker_errors import FileRefused
 
 MAX_MATCHES = 10_000
 """Matches in one answer."""

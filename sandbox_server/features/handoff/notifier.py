@@ -8,8 +8,8 @@ from typing import Self
 
 from sandbox_server.core import Tasks
 from sandbox_server.features.handoff.handoff import Delivery, Handoff, NotificationChannel
+from sandbox_server.features.handoff.notification_targets import NotificationTarget
 from sandbox_server.features.handoff.queue import HandoffQueue
-from sandbox_server.features.handoff.targets import NotificationTarget
 
 PAUSES = (1.0, 5.0, 30.0, 120.0, 600.0)
 """Seconds between two tries; the last holds for all that follow."""

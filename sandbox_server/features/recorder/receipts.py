@@ -15,7 +15,7 @@ from sandbox_server.core import Failure, Tasks
 from sandbox_server.core.receipt import HOLDING, Receipt, TabChange
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
-from sandbox_server.features.recorder.navigation import moves
+from sandbox_server.features.recorder.browser_navigation import moves
 from sandbox_server.features.recorder.truncation import truncated
 
 KEPT = 50

@@ -9,7 +9,7 @@ from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.features.recorder.fields import FieldWatch
+from sandbox_server.features.recorder.form_fields import FieldWatch
 from sandbox_server.features.recorder.receipts import ComputerSnapshot
 
 WIDTH = 480

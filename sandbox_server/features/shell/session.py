@@ -11,7 +11,7 @@ from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Ta
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.shell_integration import Mark
 from sandbox_server.drivers.shells.shells import Foreground, LiveShell, ShellStart, TmuxShells
-from sandbox_server.drivers.spawn.child import SESSION
+from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
 from sandbox_server.features.shell.state import ShellState, describe_exit

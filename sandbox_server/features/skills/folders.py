@@ -5,8 +5,8 @@ import secrets
 from dataclasses import dataclass
 
 from sandbox_server.core import Failure, FileError, InvalidArgument, Model
-from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.skills.front_matter import NotASkill, SkillText, parse
 

@@ -15,7 +15,7 @@ from Xlib.error import XError
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.x11 import raw
+from sandbox_server.drivers.x11 import raw_events
 from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.damage import Area, Damage
 from sandbox_server.drivers.x11.shm import Segment
@@ -147,7 +147,7 @@ class ScreenCapture:
             self._damage.close()
             self._damage = None
             self._stale = True
-            raw.follow(display, follows=False)
+            raw_events.follow(display, follows=False)
 
     def _on_event(self, display: Display, event: Any) -> None:
         if self._damage and self._damage.is_in(event):
@@ -156,7 +156,7 @@ class ScreenCapture:
             self._stale = True
         elif (event.type, getattr(event, "sub_code", None)) == display.extension_event.DisplayCursorNotify:
             self.cursor = read_cursor(display)
-        elif found := raw.read(display, event):
+        elif found := raw_events.read(display, event):
             self._note(display, found)
         elif (event.type, getattr(event, "sub_code", None)) == display.extension_event.SetSelectionOwnerNotify:
             self.copies += 1
@@ -167,19 +167,19 @@ class ScreenCapture:
             return
         self._wake()
 
-    def _note(self, display: Display, what: raw.Raw) -> None:
+    def _note(self, display: Display, what: raw_events.Raw) -> None:
         """Follow the pointer, and add raw input to the echo."""
         match what.kind:
-            case raw.MOVED:
+            case raw_events.MOVED:
                 self.pointer = _pointer(display)
                 self.echo_log.moved(self.pointer)
-            case raw.PRESSED:
+            case raw_events.PRESSED:
                 self.echo_log.pressed(what.detail, self.pointer, what.when)
-            case raw.RELEASED:
+            case raw_events.RELEASED:
                 self.echo_log.released(what.detail, self.pointer)
-            case raw.KEY_PRESSED if not what.repeated:
+            case raw_events.KEY_PRESSED if not what.repeated:
                 self.echo_log.key_pressed(what.detail, display.keycode_to_keysym(what.detail, 0), self.pointer, what.when)
-            case raw.KEY_RELEASED:
+            case raw_events.KEY_RELEASED:
                 self.echo_log.key_released(what.detail)
 
     def _wake(self) -> None:
@@ -213,7 +213,7 @@ class ScreenCapture:
             self._damage = Damage(display)
             self.echo_log.reset()
             self.pointer = _pointer(display)
-            raw.follow(display, follows=True)
+            raw_events.follow(display, follows=True)
         self._damage.fetch()
         found = display.screen().root.get_geometry()
         size = found.width * found.height * _BYTES_PER_PIXEL

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.box.archive import RECORD
-from sandbox_server.drivers.box.store import MAX_DEPTH
+from sandbox_server.drivers.box.layer_store import MAX_DEPTH
 from tests.boxes import BoxDaemons
 
 ONE = {"id": "00000001", "parent": None, "label": "x", "who": "x", "why": "asked", "created": 1.0}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox_server.drivers.browser import session as module
+from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.browser.dialogs import DialogAnswer
-from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.spawn.process import Processes
 from tests import site

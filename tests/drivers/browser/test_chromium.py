@@ -1,4 +1,4 @@
-"""Chromium's command line and policies. What it does once it runs is in tests/cdp/test_browser.py."""
+"""Chromium's command line and policies. What it does once it runs is in tests/cdp/test_browser_supervisor.py."""
 
 import json
 from pathlib import Path

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.drivers.browser.dialogs import LOOKING, DialogAnswer, PageDialogs
-from sandbox_server.drivers.browser.notices import BrowserNotices
+from sandbox_server.drivers.browser.page_events import BrowserNotices
 
 pytestmark = pytest.mark.anyio
 

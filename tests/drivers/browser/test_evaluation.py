@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Conflict, Failure, InvalidArgument, TooLarge
+from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.browser.evaluation import Evaluation
-from sandbox_server.drivers.browser.owner import BrowserClient
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 from tests.drivers.browser.conftest import visit

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import NotFound, Unavailable
-from sandbox_server.drivers.browser.owner import BrowserClient, BrowserTab
+from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 
 pytestmark = pytest.mark.anyio
 

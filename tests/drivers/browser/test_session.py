@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Conflict, NotFound, Unavailable
-from sandbox_server.drivers.browser import attachment
+from sandbox_server.drivers.browser import playwright_connection
 from sandbox_server.drivers.browser import session as module
+from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 from sandbox_server.drivers.browser.dialogs import DialogAnswer
-from sandbox_server.drivers.browser.owner import BrowserClient, BrowserTab
 from sandbox_server.drivers.browser.session import BrowserSession
 from tests.drivers.browser.conftest import visit
 
@@ -122,7 +122,7 @@ async def test_a_tab_that_closes_when_it_is_to_be_driven_is_a_conflict(session: 
         return going
 
     monkeypatch.setattr(session, "tab", tab)
-    monkeypatch.setattr(attachment, "APPEAR_SECONDS", 0.1)
+    monkeypatch.setattr(playwright_connection, "APPEAR_SECONDS", 0.1)
     with pytest.raises(Conflict) as closed:
         async with session.driving("loading", answer=DialogAnswer(), timeout=30, revive=True):
             pass

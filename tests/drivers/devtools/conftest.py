@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.browser.owner import BrowserClient
+from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.devtools.devtools import Devtools
 from tests.cdp.conftest import display, make_owner, shared
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.drivers.browser.owner import BrowserClient
+from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 

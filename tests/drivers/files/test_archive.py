@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import FileError
-from sandbox_server.drivers.files.access import ArchiveFormat
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.operations import ArchiveFormat
 
 pytestmark = pytest.mark.anyio
 LIMIT = 1 << 20

@@ -1,7 +1,7 @@
 import pytest
 
 from sandbox_server.drivers.files.modes import change_mode
-from sandbox_server.drivers.files.refusal import FileRefused
+from sandbox_server.drivers.files.worker_errors import FileRefused
 
 FILE, DIRECTORY = 0o100000, 0o040000
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.files import frames, worker
-from sandbox_server.drivers.files.frames import WorkerFrame
+from sandbox_server.drivers.files import message_frames, worker
+from sandbox_server.drivers.files.message_frames import WorkerFrame
 
 type Ask = Callable[..., dict[str, Any]]
 
@@ -22,8 +22,8 @@ def ask() -> Iterator[Ask]:
     thread.start()
 
     def send(**header: Any) -> dict[str, Any]:
-        frames.send(ours, WorkerFrame(header))
-        frame = frames.receive(ours)
+        message_frames.send(ours, WorkerFrame(header))
+        frame = message_frames.receive(ours)
         assert frame is not None
         return frame.header
 

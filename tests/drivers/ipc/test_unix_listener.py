@@ -3,7 +3,7 @@ import socket
 from pathlib import Path
 
 from sandbox_server.drivers.ipc.unix_listener import listen, peer_uid
-from sandbox_server.drivers.spawn.child import Account
+from sandbox_server.drivers.spawn.child_setup import Account
 
 
 def test_a_socket_is_its_owner_s_alone_and_replaces_a_stale_one(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.drivers.proxy.configuration import ANSWERED, REFUSED, configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.plan import ProxyPlan
+from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.settings.proxy import PATTERNS, ROUTES
 from sandbox_server.settings.proxy import upstream as read_upstream
 from tests.drivers.proxy.conftest import free_port

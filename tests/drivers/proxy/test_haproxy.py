@@ -12,7 +12,7 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.proxy import haproxy as module
 from sandbox_server.drivers.proxy.configuration import configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
-from sandbox_server.drivers.proxy.plan import ProxyPlan
+from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.settings.proxy import ROUTES
 from tests.drivers.proxy.conftest import Program, free_port
 from tests.drivers.proxy.test_configuration import curl

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from sandbox_server.drivers.proxy.pac import pac
-from sandbox_server.drivers.proxy.plan import ProxyPlan
+from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.settings.proxy import PATTERNS, ROUTES, upstream
 
 NODE = "/opt/node/22/bin/node"

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sandbox_server.drivers.proxy.configuration import configuration
-from sandbox_server.drivers.proxy.plan import ProxyPlan
+from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.settings import proxy
 from sandbox_server.settings.kinds import Secret
 from sandbox_server.settings.proxy import pattern, route, upstream

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sandbox_server.drivers.recorder import journal as module
+from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import EventLog
 
 pytestmark = pytest.mark.anyio
 

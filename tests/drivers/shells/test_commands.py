@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.core.errors import FileError, InvalidArgument, TooLarge
-from sandbox_server.drivers.files.access import FileAccess
+from sandbox_server.drivers.files.descriptor_stream import OpenFile, StagedFile
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.status import FileStatus
-from sandbox_server.drivers.files.stream import OpenFile, StagedFile
+from sandbox_server.drivers.files.metadata import FileStatus
+from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.drivers.shells import commands
 from sandbox_server.drivers.shells.commands import MAX_COMMAND, CommandFile, Recall, ShellCommand, ShellStatus
 from tests.threads import Held

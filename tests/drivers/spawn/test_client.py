@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.drivers.box.attribution import AttributedProcess, ProcessUse
 from sandbox_server.drivers.box.spawner_link import SpawnerLink
-from sandbox_server.drivers.spawn.child import SESSION, Account, Program
+from sandbox_server.drivers.spawn.child_setup import SESSION, Account, Program
 from sandbox_server.drivers.spawn.client import SpawnConnection, ending, failure
 
 ME = Account("me", os.getuid(), os.getgid(), (), "/")

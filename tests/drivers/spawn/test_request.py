@@ -1,7 +1,7 @@
 import pytest
 
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
-from sandbox_server.drivers.spawn.child import OOM_SCORE, Account
+from sandbox_server.drivers.spawn.child_setup import OOM_SCORE, Account
 from sandbox_server.drivers.spawn.request import SpawnRequests
 
 GEM, DESKTOP = (Account(name, uid, uid, (), f"/home/{name}") for name, uid in (("gem", 1000), ("desktop", 1001)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_server.drivers.spawn.child import Account, Program
+from sandbox_server.drivers.spawn.child_setup import Account, Program
 from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 
 PROGRAM = Program(argv=["x"], cwd=None, environment={}, fds=(0, 0, 0), limits={})

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_server.core.errors import FileError, ResourceExhausted
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.staging import STAGING_PREFIX
+from sandbox_server.drivers.files.staged_writes import STAGING_PREFIX
 from sandbox_server.drivers.watches import watches as module
 from sandbox_server.drivers.watches.watches import Watch, Watches, WatchEvent
 

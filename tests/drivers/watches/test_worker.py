@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.files import frames
-from sandbox_server.drivers.files.frames import WorkerFrame
+from sandbox_server.drivers.files import message_frames
+from sandbox_server.drivers.files.message_frames import WorkerFrame
 from sandbox_server.drivers.watches.worker import serve
 
 
@@ -22,7 +22,7 @@ class Worker:
         self._thread.start()
 
     def ask(self, **header: Any) -> None:
-        frames.send(self._ours, WorkerFrame(header))
+        message_frames.send(self._ours, WorkerFrame(header))
 
     def add(self, name: str, path: object, **options: Any) -> dict[str, Any]:
         given = {"tree": True, "recursive": True, "exclude": [], "include": [], "debounce": 0.01} | options
@@ -30,7 +30,7 @@ class Worker:
         return self.told()
 
     def told(self) -> dict[str, Any]:
-        frame = frames.receive(self._ours)
+        frame = message_frames.receive(self._ours)
         assert frame is not None
         return frame.header
 

@@ -12,7 +12,7 @@ from Xlib import X, Xatom
 from Xlib import display as xlib
 from Xlib.error import ConnectionClosedError
 
-from sandbox_server.drivers.x11 import connection, selection
+from sandbox_server.drivers.x11 import clipboard_selection, connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keysyms import UNICODE
 from tests.conftest import until
@@ -59,7 +59,7 @@ def xserver(monkeypatch: pytest.MonkeyPatch) -> Iterator[XServer]:
     """A running X server that nobody needs a cookie for."""
     monkeypatch.setenv("XAUTHORITY", "/nonexistent")
     monkeypatch.setattr(connection, "CALL_SECONDS", 60.0)
-    monkeypatch.setattr(selection, "ANSWER_SECONDS", 30.0)
+    monkeypatch.setattr(clipboard_selection, "ANSWER_SECONDS", 30.0)
     os.makedirs("/tmp/.X11-unix", exist_ok=True)
     os.chmod("/tmp/.X11-unix", 0o1777)
     server = XServer()

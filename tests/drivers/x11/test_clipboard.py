@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sandbox_server.drivers.x11.clipboard import HTML, PNG, TEXT, X11Clipboard
+from sandbox_server.drivers.x11.clipboard_selection import PIECE_BYTES
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.selection import PIECE_BYTES
 from tests.drivers.x11.conftest import XServer
 
 pytestmark = pytest.mark.anyio

@@ -12,9 +12,9 @@ from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, Failure, Hel
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
 from sandbox_server.features.control.control import ControlLease, FreshWindows, GiveControl, WantControl
+from sandbox_server.features.control.control_state import ControlChange, ControlState, HiddenState
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.control.lease_listeners import LeaseListeners
-from sandbox_server.features.control.state import ControlChange, ControlState, HiddenState
 from tests.controls import driving
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_server.core import Call, Caller, InvalidArgument, PermissionDenied
 from sandbox_server.core.control import ALL_REACHES
-from sandbox_server.features.control import lease as machine
+from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.input_streams import OWN, InputStreams
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.control.lease_listeners import LeaseListeners

@@ -10,10 +10,10 @@ import pytest
 from sandbox_server.core import Caller, PermissionDenied, Unavailable
 from sandbox_server.core.control import ALL_REACHES, Holding
 from sandbox_server.core.receipt import Receipt
-from sandbox_server.features.control import lease as machine
-from sandbox_server.features.control.lease import LeaseTimes
+from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.lease_keeper import LeaseChange, LeaseKeeper, actor_of
 from sandbox_server.features.control.lease_listeners import LeaseListeners
+from sandbox_server.features.control.lease_state_machine import LeaseTimes
 from tests.controls import driving
 from tests.waiting import eventually
 

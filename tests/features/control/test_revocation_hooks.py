@@ -8,7 +8,7 @@ import pytest
 from sandbox_server.core import Unavailable
 from sandbox_server.core.control import Holding
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.drivers.x11.turns import InputTurns
+from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.features.control.revocation_hooks import ReleaseKeys, TellBrowser
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, desktop, program, xserver

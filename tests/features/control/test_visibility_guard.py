@@ -8,7 +8,7 @@ import pytest
 from sandbox_server.core import Call, Caller, Private, operation
 from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.operation import operations
-from sandbox_server.features.control import lease as machine
+from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.calls_in_flight import CallsInFlight
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.control.visibility_guard import VisibilityGuard

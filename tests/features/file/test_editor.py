@@ -7,8 +7,8 @@ import pytest
 
 from sandbox_server.core import Conflict, FileError
 from sandbox_server.drivers.documents.text import Documents
-from sandbox_server.drivers.files.access import FileAccess
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.file import editor as module
 from sandbox_server.features.file.editor import StrReplaceEditorRequest, StrReplaceEditorResult, TextEditor

@@ -5,7 +5,7 @@ import pytest
 
 from sandbox_server.core import FileError
 from sandbox_server.drivers.files.files import Files
-from sandbox_server.drivers.files.status import DirectoryEntry
+from sandbox_server.drivers.files.metadata import DirectoryEntry
 from sandbox_server.features.file.listing import (
     FileFindRequest,
     FileGlobRequest,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Call, Caller, InvalidArgument
+from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.features.recorder.events import EventFilter, EventLogReader, ReadEvents
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import Call, Caller, TooLarge
+from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 from sandbox_server.drivers.recorder.thumbnails import Thumbnails
 from sandbox_server.features.recorder import export as module

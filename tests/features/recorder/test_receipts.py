@@ -10,8 +10,8 @@ import pytest
 
 from sandbox_server.core import DeadlineExceeded, Unavailable
 from sandbox_server.core.receipt import HOLDING, Receipt
+from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.drivers.recorder.log import EventLog
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder import receipts as module
 from sandbox_server.features.recorder.receipts import ComputerSnapshot, Receipts

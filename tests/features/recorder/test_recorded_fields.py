@@ -5,7 +5,7 @@ import pytest
 from sandbox_server.app import build
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.recorder.redaction import Redaction
-from sandbox_server.features.browser.actions import ClickAction
+from sandbox_server.features.browser.gui_actions import ClickAction
 from sandbox_server.features.recorder.recorded_fields import kind_of, recorded_fields_of
 from sandbox_server.settings import load
 

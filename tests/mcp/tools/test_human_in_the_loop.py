@@ -15,7 +15,7 @@ from sandbox_server.core import Caller
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
-from sandbox_server.features.description import Description
+from sandbox_server.features.api_description import Description
 from sandbox_server.features.handoff.handoffs import Handoffs
 from sandbox_server.mcp.app import McpHub, create_mcp_app
 from sandbox_server.mcp.tools.human_in_the_loop import elicitation_of, has_secrets, reply_of

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Conflict, Failure, Model, NotFound, Reply, operation
-from sandbox_server.drivers.browser import answers
+from sandbox_server.drivers.browser import script_results
 from sandbox_server.drivers.browser.elements import ElementIndex
-from sandbox_server.drivers.browser.failures import translated
+from sandbox_server.drivers.browser.playwright_errors import translated
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 from sandbox_server.drivers.browser.uploads import PageUploads
 from sandbox_server.features.browser.page.input import OneElement, element_of
@@ -159,7 +159,7 @@ class Forms:
         """The text that is in a field."""
         async with driving(self._session, request, "reading the field") as driven, looking_for(driven, request.selector):
             element = await self._attached(driven, request, request)
-            return await answers.answer(element, _VALUE, None, str)
+            return await script_results.answer(element, _VALUE, None, str)
 
     async def _set_checked(self, request: CheckRequest, *, checked: bool) -> Reply[None]:
         async with driving(self._session, request, "ticking the box") as driven, looking_for(driven, request.selector):
@@ -190,7 +190,7 @@ class Forms:
 
     async def _put(self, element: "ElementHandle", value: Any, timeout: float) -> None:
         """Put a value into whichever kind of field an element is."""
-        tag, kind = await answers.answer(element, _KIND, None, tuple[str, str])
+        tag, kind = await script_results.answer(element, _KIND, None, tuple[str, str])
         if kind in ("checkbox", "radio"):
             if not isinstance(value, bool):
                 raise Conflict(f"this is a {kind}, which takes true or false", reason="kind")
@@ -205,7 +205,7 @@ class Forms:
 
 async def _choose(element: "ElementHandle", texts: list[str], timeout: float) -> None:
     """Choose the options of these values or texts."""
-    known = await answers.answer(element, _OPTIONS, None, list[tuple[str, str]])
+    known = await script_results.answer(element, _OPTIONS, None, list[tuple[str, str]])
     unknown = [text for text in texts if not any(text in option for option in known)]
     if unknown:
         raise NotFound(f"the list has no option {unknown[0]!r}", option=unknown[0])

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from sandbox_server.core import Model, NotFound, Reply, operation
-from sandbox_server.drivers.browser import answers
+from sandbox_server.drivers.browser import script_results
 from sandbox_server.drivers.browser.elements import ElementIndex
-from sandbox_server.drivers.browser.keys import combination, key_name
+from sandbox_server.drivers.browser.key_names import combination, key_name
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 from sandbox_server.features.browser.page.page_operation import (
@@ -259,11 +259,11 @@ async def element_of(elements: ElementIndex, driven: Driven, request: OnElement)
 
 async def scroll_by(driven: Driven, x: int = 0, y: int = 0) -> Scrolled:
     """Scroll by so many pixels and say where that led."""
-    return await answers.answer(driven.frame, script("scroll"), {"x": x, "y": y}, Scrolled)
+    return await script_results.answer(driven.frame, script("scroll"), {"x": x, "y": y}, Scrolled)
 
 
 async def _expect_inside(page: "Page", x: float, y: float) -> None:
-    width, height = await answers.measures(page, "[innerWidth, innerHeight]", 2)
+    width, height = await script_results.measures(page, "[innerWidth, innerHeight]", 2)
     for field, value, limit in (("x", x, width), ("y", y, height)):
         if not 0 <= value < limit:
             raise invalid(field, f"the page's window is {width}x{height} pixels")

@@ -10,8 +10,8 @@ from sandbox_server.core import Call, Model, NotFound, Reply
 from sandbox_server.core.control import Reach
 from sandbox_server.core.dispatch import Guard, InvalidFields, Proceed
 from sandbox_server.core.operation import Operation
-from sandbox_server.drivers.browser.answers import MAX_FRAMES
 from sandbox_server.drivers.browser.dialogs import LOOKING, DialogAnswer
+from sandbox_server.drivers.browser.script_results import MAX_FRAMES
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 
 if TYPE_CHECKING:

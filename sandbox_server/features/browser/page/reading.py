@@ -7,9 +7,9 @@ from pydantic import Field
 
 from sandbox_server import patterns
 from sandbox_server.core import Blob, Model, Reply, TooLarge, operation
-from sandbox_server.drivers.browser import answers
+from sandbox_server.drivers.browser import script_results
+from sandbox_server.drivers.browser.article import Readable
 from sandbox_server.drivers.browser.elements import ElementIndex
-from sandbox_server.drivers.browser.readable import Readable
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
 from sandbox_server.features.browser.page.input import OnElement, element_of
@@ -172,7 +172,7 @@ class Reading:
     async def get_text(self, request: Targeted) -> Reply[str]:
         """Read all visible text, that of frames after the page's own."""
         async with driving(self._session, request, "reading the text") as driven:
-            texts = [await answers.answer(frame, script("text"), None, str) for frame in shown_frames(driven)]
+            texts = [await script_results.answer(frame, script("text"), None, str) for frame in shown_frames(driven)]
         return await with_hint(self._session, "\n".join(text for text in texts if text))
 
     @operation("GET /v1/browser/page/markdown", scope="browser")
@@ -200,7 +200,7 @@ class Reading:
         async with driving(self._session, request, "finding the text") as driven:
             for frame in shown_frames(driven):
                 wanted = {"keyword": request.keyword, "limit": MAX_MATCHES - len(matches), "around": AROUND}
-                found = await answers.answer(frame, script("find_text"), wanted, _Found)
+                found = await script_results.answer(frame, script("find_text"), wanted, _Found)
                 total += found.total
                 inside = frame.url if frame.parent_frame else None
                 matches += [match.model_copy(update={"frame": inside}) for match in found.found]
@@ -223,6 +223,6 @@ class Reading:
 
 
 async def _expect_drawable(driven: Driven) -> None:
-    width, height, scale = await answers.measures(driven.page, _SIZE, 3)
+    width, height, scale = await script_results.measures(driven.page, _SIZE, 3)
     if width * height * scale**2 > MAX_PIXELS:
         raise TooLarge(f"the page is {width}x{height} pixels large; pictures have at most {MAX_PIXELS}", width=width, height=height)

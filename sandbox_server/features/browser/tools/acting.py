@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sandbox_server.core import Model, Reply, operation
-from sandbox_server.drivers.browser import answers
+from sandbox_server.drivers.browser import script_results
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.features.browser.page.forms import FillRequest, FormFillRequest, Forms, PageField
 from sandbox_server.features.browser.page.input import ClickRequest, OneElement, PageInput, Scrolled, scroll_by
@@ -116,7 +116,7 @@ class ActingTools:
         x, y = request.x, request.y
         if request.factors:
             async with driving(self._session, request, "measuring the page") as driven:
-                width, height = await answers.measures(driven.page, "[innerWidth, innerHeight]", 2)
+                width, height = await script_results.measures(driven.page, "[innerWidth, innerHeight]", 2)
             x, y = x / request.factors[0] * width, y / request.factors[1] * height
         shared = request.model_dump(exclude={"x", "y", "factors"})
         reply: Reply[None] = await self._page_input.click(ClickRequest(x=x, y=y, **shared))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sandbox_server.core import Blob, Model, Reply, operation
-from sandbox_server.drivers.browser import answers
+from sandbox_server.drivers.browser import script_results
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.features.browser.page.page_operation import (
@@ -86,7 +86,7 @@ class ReadingTools:
     async def tool_links(self, request: Targeted) -> Reply[list[Link]]:
         """List the links of the page and its frames, at most 1,000 of each; of an address over 8,192 characters, the beginning and `…`."""
         async with driving(self._session, request, "reading the links") as driven:
-            found = [await answers.answer(frame, script("links"), None, _Links) for frame in shown_frames(driven)]
+            found = [await script_results.answer(frame, script("links"), None, _Links) for frame in shown_frames(driven)]
         links, left = [link for each in found for link in each.found], sum(each.left for each in found)
         hints = [await self._session.hint(), f"{left} more links were not listed." if left else None]
         return Reply(links, hint=" ".join(filter(None, hints)) or None)

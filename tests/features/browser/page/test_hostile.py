@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.errors import Failure
-from sandbox_server.core.http.encode import json_bytes
+from sandbox_server.core.http.response_encoding import json_bytes
 from sandbox_server.core.results import Blob
 from sandbox_server.drivers.browser import elements, session
 from sandbox_server.features.browser.page import page_operation

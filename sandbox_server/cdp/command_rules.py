@@ -1,0 +1,129 @@
+"""What a client of the multiplexer may send: the one place where that is decided."""
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sandbox_server.cdp.command_effects import acts
+from sandbox_server.cdp.messages import DevtoolsCommand
+from sandbox_server.cdp.methods import effect_of
+from sandbox_server.cdp.private_mode import is_quiet
+from sandbox_server.core.control import ON_SCREEN, Holding
+from sandbox_server.core.identity import ALL_SCOPES, Caller
+
+OWN = "server"
+"""The scope of our own clients, which no credential gives: what they do was judged where it was asked for."""
+OWNER = Caller("owner", ALL_SCOPES | {OWN})
+"""This process itself, as the client that looks after pages."""
+KEPT = ("/run", "/var/run", "/var/lock", "/proc", "/sys", "/dev")
+"""Where the browser's own profile, its descriptors and the desktop's sockets are. Its files are read and written as the desktop's user,
+so a client may name none of these, though that user may open them."""
+SEALED = ("devtools:",)
+"""The browser's own tools: who drives them drives whatever page they look at, past these rules."""
+_SHUT = (*SEALED, "chrome-devtools:", "chrome://inspect", "chrome://flags", "chrome://extensions")
+_OPENS = frozenset({"Target.createTarget", "Page.navigate"})
+_PATHS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
+    "DOM.setFileInputFiles": lambda params: params.get("files"),
+    "Input.dispatchDragEvent": lambda params: _object(params.get("data")).get("files"),
+    "Browser.setDownloadBehavior": lambda params: params.get("downloadPath"),
+    "Page.setDownloadBehavior": lambda params: params.get("downloadPath"),
+    "Extensions.loadUnpacked": lambda params: params.get("path"),
+}
+"""Where commands name files for the browser to read or write."""
+
+
+class ClientRules:
+    """The rules as they are now; `holding` says who may act, whatever may be looked at."""
+
+    def __init__(self, holding: Holding | None = None, *, extensions: bool = False) -> None:
+        self.holding = holding or Holding()
+        self._extensions = extensions
+
+    def never(self, caller: Caller, command: DevtoolsCommand) -> str | None:
+        """Why `caller` may never send `command`; None when it may, while nobody else drives."""
+        return refusal(caller, command, extensions=self._extensions)
+
+    def refusal(self, caller: Caller, command: DevtoolsCommand) -> str | None:
+        """Why `caller` may not send `command` now; None when it may."""
+        if reason := self.never(caller, command):
+            return reason
+        if not self.sees(caller) and not is_quiet(command):
+            return self.hidden
+        if not self.admits(caller) and acts(command):
+            return f"held_by_human: {self.holding.refusal().message} (epoch {self.holding.epoch})"
+        return None
+
+    def sees(self, caller: Caller) -> bool:
+        """Whether `caller` may see pages now."""
+        return caller.may(OWN) or self.holding.sees(caller)
+
+    @property
+    def hidden(self) -> str:
+        """Why a client that may not see is told nothing."""
+        return f"{self.holding.hidden().message} (epoch {self.holding.epoch})"
+
+    def admits(self, caller: Caller) -> bool:
+        """Whether `caller` may act on pages now."""
+        return caller.may(OWN) or self.holding.admits(caller, "cdp")
+
+    def trusts(self, caller: Caller) -> bool:
+        """Whether the caller is a process of the sandbox's own."""
+        return caller.may(OWN)
+
+    def rests(self, caller: Caller) -> bool:
+        """Whether nothing that `caller` put in force in pages may be so now: a person has them, and it is not hers."""
+        if caller is OWNER:
+            return False
+        held = self.holding.state == "human" and bool(self.holding.reach & ON_SCREEN) and not self.holding.is_holder(caller)
+        return held or not self.holding.sees(caller)
+
+
+def refusal(caller: Caller, command: DevtoolsCommand, *, extensions: bool = False) -> str | None:
+    """Why `caller` may never send `command`; None when it may, while nobody else drives."""
+    if not caller.may("browser"):
+        return "the caller lacks the scope browser"
+    effect = effect_of(command.method)
+    if effect is None:
+        return f"{command.method} is not available here: nobody has judged what it does"
+    if effect == "refused":
+        return f"{command.method} is not available here: it reaches past what clients may do"
+    if effect == "extends" and not extensions:
+        return f"{command.method} is not available here: BROWSER_EXTENSIONS allows extensions"
+    if caller.may(OWN):
+        return None
+    if command.method in _OPENS and is_shut(_object(command.parsed.get("params")).get("url")):
+        return f"{command.method} may not open the browser's own tools"
+    if path := next((path for path in _named(command) if is_kept(path)), None):
+        return f"{command.method} may not name {path!r}: the browser's own files are there"
+    return None
+
+
+def sealed(info: Mapping[str, Any]) -> bool:
+    """Whether a target is one of the browser's own tools."""
+    return str(info.get("url", "")).startswith(SEALED)
+
+
+def is_shut(url: object) -> bool:
+    """Whether an address is of the browser's own tools, written as the browser reads addresses."""
+    if not isinstance(url, str):
+        return False
+    plain = "".join(url.split()).lower().replace("\\", "/").replace("view-source:", "").replace("about://", "chrome://")
+    scheme, _, rest = plain.partition(":")
+    whole = f"{scheme}://{rest.lstrip('/')}" if scheme in ("chrome", "about") else plain
+    return whole.replace("about://", "chrome://").startswith(_SHUT)
+
+
+def is_kept(path: str) -> bool:
+    """Whether a path leads to where no client may send the browser."""
+    whole = posixpath.normpath("/" + path.lstrip("/"))
+    return any(whole == kept or whole.startswith(f"{kept}/") for kept in KEPT)
+
+
+def _named(command: DevtoolsCommand) -> Iterator[str]:
+    if find := _PATHS.get(command.method):
+        found = find(_object(command.parsed.get("params")))
+        yield from (path for path in (found if isinstance(found, list) else [found]) if isinstance(path, str))
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,139 @@
+"""What Chromium's own DevTools server answers over HTTP (content/browser/devtools/devtools_http_handler.cc)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+
+from sandbox_server.cdp.browser_connection import BrowserLink, CommandRefused
+from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
+from sandbox_server.cdp.messages import Object
+from sandbox_server.cdp.websockets import caller_of
+from sandbox_server.core.errors import Failure, NotFound
+from sandbox_server.core.http.response_encoding import failure_response
+
+BROWSER_ID = "tandem"
+"""There is one browser, so its address outlives a restart."""
+_FRONTEND = "https://chrome-devtools-frontend.appspot.com/serve_rev/{revision}/inspector.html?{scheme}={target}"
+
+type Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def answered(endpoint: Endpoint) -> Endpoint:
+    """Answer failures in the envelope, and nobody who did not come through the gateway."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            caller_of(request)
+            return await endpoint(request)
+        except Failure as failure:
+            return failure_response(failure)
+
+    return answer
+
+
+class JsonEndpoints:
+    """The endpoints under `/json`."""
+
+    def __init__(self, browser: BrowserSupervisor, protocol: str) -> None:
+        self._browser = browser
+        self._protocol = protocol
+        self._described = Path(protocol).is_file()
+
+    async def version(self, request: Request) -> Response:
+        """The browser's version, and where to reach it."""
+        found = await self._version(await self._browser.link())
+        return JSONResponse(
+            {
+                "Browser": found["product"],
+                "File-Path-Style": "posix",
+                "Protocol-Version": found["protocolVersion"],
+                "User-Agent": found["userAgent"],
+                "V8-Version": found["jsVersion"],
+                "WebKit-Version": f"537.36 ({found['revision']})",
+                "webSocketDebuggerUrl": socket_url(request, f"browser/{BROWSER_ID}"),
+            }
+        )
+
+    async def targets(self, request: Request) -> Response:
+        """Everything that has an address of its own: tabs, workers, frames of other sites."""
+        self._browser.check_seen(caller_of(request))
+        link = await self._browser.link()
+        version, found = await asyncio.gather(self._version(link), link.command("Target.getTargets"))
+        tabs_first = sorted(link.hidden_targets.without(found)["targetInfos"], key=lambda info: str(info["type"]) != "page")
+        return JSONResponse([described(info, request, version["revision"]) for info in tabs_first])
+
+    async def protocol(self, _: Request) -> Response:
+        """The protocol's description, as this Chromium gave it."""
+        if not self._described:
+            raise NotFound("the protocol's description is not in this image")
+        return FileResponse(self._protocol, media_type="application/json")
+
+    async def new(self, request: Request) -> Response:
+        """Open a tab on the address that is the whole query."""
+        if request.method != "PUT":
+            return PlainTextResponse("Using unsafe HTTP verb GET to invoke /json/new. This action supports only PUT verb.", 405)
+        self._check_control(request)
+        link = await self._browser.link()
+        created = await link.command("Target.createTarget", url=unquote(request.url.query) or "about:blank")
+        version, found = await asyncio.gather(self._version(link), link.command("Target.getTargetInfo", targetId=created["targetId"]))
+        return JSONResponse(described(found["targetInfo"], request, version["revision"]))
+
+    async def activate(self, request: Request) -> Response:
+        """Bring a tab to the front."""
+        return await self._act(request, "Target.activateTarget", "Target activated")
+
+    async def close(self, request: Request) -> Response:
+        """Close a tab."""
+        return await self._act(request, "Target.closeTarget", "Target is closing")
+
+    async def _act(self, request: Request, method: str, done: str) -> Response:
+        self._check_control(request)
+        page = request.path_params["id"]
+        link = await self._browser.link()
+        gone = PlainTextResponse(f"No such target id: {page}", 404)
+        if link.hidden_targets.knows(page):
+            return gone
+        try:
+            await link.command(method, targetId=page)
+        except CommandRefused:
+            return gone
+        return PlainTextResponse(done)
+
+    def _check_control(self, request: Request) -> None:
+        if not self._browser.admits(caller_of(request)):
+            raise self._browser.holding.refusal()
+
+    async def _version(self, link: BrowserLink) -> Object:
+        return await link.command("Browser.getVersion")
+
+
+def described(info: Object, request: Request, revision: str) -> dict[str, Any]:
+    """A target as `/json/list` shows it."""
+    url = socket_url(request, f"page/{info['targetId']}")
+    scheme, _, target = url.partition("://")
+    described: dict[str, Any] = {
+        "description": "",
+        "devtoolsFrontendUrl": _FRONTEND.format(revision=revision, scheme=scheme, target=target),
+        "id": info["targetId"],
+        "title": info["title"],
+        "type": info["type"],
+        "url": info["url"],
+        "webSocketDebuggerUrl": url,
+    }
+    if parent := info.get("openerId") or info.get("parentFrameId"):
+        described["parentId"] = parent
+    return described
+
+
+def socket_url(request: Request, target: str) -> str:
+    """Where the caller reaches a target: at the host, scheme and prefix by which it reached us."""
+    headers = request.headers
+    host = headers.get("x-forwarded-host") or headers.get("host", "localhost")
+    scheme = "wss" if headers.get("x-forwarded-proto") == "https" else "ws"
+    prefix = headers.get("x-forwarded-prefix", "") + ("/cdp" if request.url.path.startswith("/cdp/") else "")
+    return f"{scheme}://{host}{prefix}/devtools/{target}"

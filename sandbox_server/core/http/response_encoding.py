@@ -1,0 +1,107 @@
+"""From an operation's result or failure to an HTTP response."""
+
+import json
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from starlette.responses import Response
+
+from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.core.errors import Failure, FileError
+from sandbox_server.core.http.request_decoding import located
+from sandbox_server.core.operation import Spec
+from sandbox_server.core.results import Blob, Reply
+
+SUCCESS = "Operation successful"
+
+_PATHS = {"file", "file_path"}
+_NOTHING: dict[Any, object] = {str: "", int: 0, bool: False}
+
+_log = logging.getLogger(__name__)
+
+
+def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON response."""
+    return Response(json_bytes(value), status, headers, "application/json")
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON by pydantic's own serializer: models inside lists and maps included.
+
+    Text that is no Unicode, such as a file name of arbitrary bytes, is escaped: what was done must not fail for its answer.
+    """
+    try:
+        return to_json(value, inf_nan_mode="null")
+    except PydanticSerializationError:
+        plain = to_jsonable_python(value)  # a model's numbers keep NaN here; as plain numbers they become null
+        return json.dumps(to_jsonable_python(plain, inf_nan_mode="null"), separators=(",", ":")).encode()
+
+
+def result_response(result: object, spec: Spec) -> Response:
+    """A method's return value in the envelope, unless the operation has none."""
+    if isinstance(result, Blob):
+        return Response(result.body, headers=result.headers, media_type=result.media_type)
+    reply: Reply[object] = result if isinstance(result, Reply) else Reply(result)
+    if reply.status in (204, 304):
+        return Response(status_code=reply.status, headers=reply.headers)
+    body = envelope(reply, spec.message) if spec.envelope else reply.data
+    return json_response(body, reply.status, reply.headers)
+
+
+def envelope(reply: Reply[object], message: str | None = None) -> dict[str, object]:
+    """The contract's `Response[T]`."""
+    return {
+        "success": reply.success,
+        "message": reply.message or message or SUCCESS,
+        "data": reply.data,
+        "hint": reply.hint,
+        **reply.extra,
+    }
+
+
+def error_response(error: Exception, spec: Spec | None = None) -> Response:
+    """The right status and body for whatever was raised; a defect is logged under the id that its body names."""
+    if isinstance(error, InvalidFields):
+        problems = located(error.problems, spec) if spec else error.problems
+        return json_response({"detail": problems}, 422)
+    if isinstance(error, FileError):
+        return _file_error(error, spec)
+    if isinstance(error, Failure):
+        return failure_response(error)
+    error_id = secrets.token_hex(8)
+    _log.error("error %s", error_id, exc_info=error)
+    return json_response(
+        _failed("Internal error", {"error_id": error_id}, f"the server's log has error {error_id}"),
+        500,
+    )
+
+
+def failure_response(failure: Failure) -> Response:
+    """One of the ten kinds, with `Retry-After` where the caller should try again."""
+    headers = {} if failure.retry_after is None else {"Retry-After": str(max(1, round(failure.retry_after)))}
+    return json_response(_failed(failure.message, failure.details or None, failure.hint), failure.status, headers)
+
+
+def _file_error(error: FileError, spec: Spec | None) -> Response:
+    if spec is None or spec.failures != "file":
+        return json_response(_failed(error.message, error.data(), error.hint), error.http_status)
+    return json_response(_failed(error.message, {**_blank(spec.returns, error.path), **error.data()}, error.hint))
+
+
+def _blank(model: Any, path: str) -> dict[str, object]:
+    """Every field that a result must have, with nothing in it but the path.
+
+    Published clients read a failed answer as a result before they look at `success`.
+    """
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return {}
+    required = {name: field.annotation for name, field in model.model_fields.items() if field.is_required()}
+    return {name: path if name in _PATHS else _NOTHING.get(kind) for name, kind in required.items()}
+
+
+def _failed(message: str, data: Any, hint: str | None) -> dict[str, object]:
+    return {"success": False, "message": message, "data": data, "hint": hint}

@@ -1,0 +1,271 @@
+"""Writing in the file worker: a file is made whole out of sight, then takes its place in one step.
+
+The new content goes to a file without a name (O_TMPFILE) in the target's directory, so a writer that dies leaves nothing behind. It gets
+the mode, owner and extended attributes of the file it replaces. A symbolic link stays: what it leads to is replaced.
+Where a directory cannot be written but the file can, or the owner could not be kept, the file is overwritten in place instead.
+"""
+
+import ctypes
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sandbox_server.drivers.files.content import describe, etag, open_regular
+from sandbox_server.drivers.files.message_frames import WorkerFrame
+from sandbox_server.drivers.files.name_encoding import to_wire
+from sandbox_server.drivers.files.worker_errors import FileRefused, require_regular
+
+STAGING_PREFIX = ".~tandem-"
+"""Begins the name that a staged file has for a moment; watches do not report such names."""
+
+_LINKS_FOLLOWED = 40
+_NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
+_NO_LINK = {errno.EXDEV, errno.ENOENT, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}
+_NOT_REPLACEABLE = {errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV}
+_NO_COPY_RANGE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF, errno.EPERM}
+_PIECE = 8 << 20
+_ACL = "system.posix_acl_access"
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+
+
+def resolve(path: str) -> str:
+    """Follow symbolic links at the end of a path, so that what they lead to is written and they stay; it need not exist."""
+    for _ in range(_LINKS_FOLLOWED):
+        try:
+            link = os.readlink(path)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOENT):
+                return path
+            raise
+        path = os.path.join(os.path.dirname(path), link)
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+
+
+def existing(path: str) -> os.stat_result | None:
+    """Give the status of the regular file at a path, None where there is nothing; raises for anything else."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    require_regular(status, path)
+    return status
+
+
+def write(request: WorkerFrame) -> WorkerFrame:
+    """Write the payload: replace the file whole, or `append` to it."""
+    header = request.header
+    target = prepare(header)
+    if header.get("append") and (status := existing(target)):
+        check_match(header, status)
+        return WorkerFrame(describe(_append(target, request.payload)))
+    with staged(target) as fd:
+        _write_all(fd, request.payload)
+        return WorkerFrame(describe(commit(fd, target, header)))
+
+
+def stage(request: WorkerFrame) -> WorkerFrame:
+    """Open a nameless file for the content that will take the place of `path`; `commit` names it."""
+    header = request.header
+    target = prepare(header)
+    status = existing(target)
+    check_match(header, status)
+    return WorkerFrame({"target": to_wire(target)}, fds=[_open_staged(target, status)])
+
+
+def commit_staged(request: WorkerFrame) -> WorkerFrame:
+    """Put the staged file that came with the request in its place."""
+    return WorkerFrame(describe(commit(request.fds[0], prepare(request.header), request.header)))
+
+
+def prepare(header: dict[str, Any]) -> str:
+    """Give the path to write, links followed; with `parents`, make its directory."""
+    target = resolve(header["path"])
+    if os.path.basename(target) in ("", ".", ".."):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+    if header.get("parents"):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+    return target
+
+
+@contextmanager
+def staged(target: str) -> Iterator[int]:
+    """Open a nameless file that `commit` can put in the place of `target`."""
+    fd = _open_staged(target, existing(target))
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def commit(fd: int, target: str, header: dict[str, Any]) -> os.stat_result:
+    """Make the staged file at `fd` the file at `target`.
+
+    `header` may say `mode` for a new file, `exclusive` (EEXIST when there is one) and `if_match` (the etag it must have).
+    """
+    current = existing(target)
+    check_match(header, current)
+    try:
+        with _named(fd, os.path.dirname(target) or "/") as (name, kept):
+            if current is None or header.get("exclusive"):
+                os.fchmod(kept, header.get("mode") or _new_mode())
+                put_new(name, target)
+            else:
+                _adopt(kept, current, target)
+                os.rename(name, target)
+            return os.fstat(kept)
+    except OSError as error:
+        if current is None or error.errno not in _NOT_REPLACEABLE:
+            raise
+    return _overwrite(fd, target)
+
+
+def put_new(name: str, target: str) -> None:
+    """Move a file to a path where nothing is; EEXIST when something is, with no moment in which it could be lost."""
+    try:
+        os.link(name, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        rename_new(name, target)
+    else:
+        os.unlink(name)
+
+
+def rename_new(source: str, target: str) -> None:
+    """Rename to a path where nothing is; EEXIST when something is."""
+    if _LIBC.renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), _RENAME_NOREPLACE) == 0:
+        return
+    number = ctypes.get_errno()
+    if number not in (errno.EINVAL, errno.ENOSYS):  # the file system cannot do it in one step
+        raise OSError(number, os.strerror(number), target if number == errno.EEXIST else source)
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    os.rename(source, target)
+
+
+def pour(source: int, destination: int) -> None:
+    """Copy everything from one descriptor to another, in the kernel where it can."""
+    try:
+        while os.copy_file_range(source, destination, _PIECE):
+            pass
+    except OSError as error:
+        if error.errno not in _NO_COPY_RANGE:
+            raise
+    while piece := os.read(source, 1 << 20):
+        _write_all(destination, piece)
+
+
+def check_match(header: dict[str, Any], current: os.stat_result | None) -> None:
+    wanted = header.get("if_match")
+    if wanted is None:
+        return
+    found = etag(current) if current else None
+    if found is None or (wanted != "*" and wanted != found):
+        now = f"its etag is now {found}" if found else "it does not exist"
+        raise FileRefused("conflict", f"the file is not the one you read: {now}")
+
+
+def _open_staged(target: str, current: os.stat_result | None) -> int:
+    try:
+        return _open_nameless(os.path.dirname(target) or "/")
+    except OSError as error:
+        if current is None or not isinstance(error, PermissionError):
+            raise OSError(error.errno, os.strerror(error.errno or errno.EIO), target) from None
+    os.close(open_regular(target, os.O_WRONLY)[0])  # it will be overwritten in place: fail now if it cannot
+    return _open_nameless("/tmp")
+
+
+def _open_nameless(directory: str) -> int:
+    try:
+        return os.open(directory, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno not in _NO_TMPFILE:
+            raise
+    name = staging_name(directory)
+    fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    os.unlink(name)
+    return fd
+
+
+@contextmanager
+def _named(fd: int, directory: str) -> Iterator[tuple[str, int]]:
+    """Give the nameless file a name in `directory`, and the descriptor of the file so named: a copy where linking is not possible."""
+    name = staging_name(directory)
+    kept = fd
+    try:
+        # Only with a directory descriptor does Python call linkat(2), which can follow; an absolute path does not use it.
+        os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd, follow_symlinks=True)
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        kept = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        if kept != fd:
+            os.lseek(fd, 0, os.SEEK_SET)
+            pour(fd, kept)
+        yield name, kept
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+        if kept != fd:
+            os.close(kept)
+
+
+def staging_name(directory: str) -> str:
+    """Give a fresh path in a directory for something that is not in its place yet."""
+    return os.path.join(directory, f"{STAGING_PREFIX}{secrets.token_hex(8)}")
+
+
+def _new_mode() -> int:
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
+def _adopt(fd: int, current: os.stat_result, target: str) -> None:
+    """Give the staged file the owner, mode and attributes of the file it replaces; set-id bits end, as with any write."""
+    own = os.fstat(fd)
+    if (own.st_uid, own.st_gid) != (current.st_uid, current.st_gid):
+        os.chown(fd, current.st_uid, current.st_gid)
+    for name in os.listxattr(target):
+        if name.startswith("user.") or name == _ACL:
+            with suppress(OSError):
+                os.setxattr(fd, name, os.getxattr(target, name))
+    os.fchmod(fd, stat.S_IMODE(current.st_mode) & 0o1777)
+
+
+def _overwrite(fd: int, target: str) -> os.stat_result:
+    """Write the staged content into the existing file, whose directory or owner does not allow replacing it."""
+    kept, _ = open_regular(target, os.O_WRONLY)
+    with open(kept, "wb", buffering=0) as file:
+        os.lseek(fd, 0, os.SEEK_SET)
+        pour(fd, file.fileno())
+        file.truncate()
+        return os.fstat(file.fileno())
+
+
+def _append(target: str, content: bytes) -> os.stat_result:
+    fd, before = open_regular(target, os.O_WRONLY | os.O_APPEND)
+    with open(fd, "wb", buffering=0):
+        try:
+            _write_all(fd, content)
+        except OSError:
+            os.ftruncate(fd, before.st_size)
+            raise
+        return os.fstat(fd)
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(fd, left) :]
+
+
+OPERATIONS = {"write": write, "stage": stage, "commit": commit_staged}

@@ -1,0 +1,28 @@
+"""Documents that operations of the browser write into the agent's files, and read from them."""
+
+from typing import Any
+
+import orjson
+
+from sandbox_server.core.errors import InvalidArgument
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.metadata import FileStatus
+
+MAX_DOCUMENT = 16 << 20
+SECRET_MODE = 0o600
+"""Of new files with cookies in them."""
+
+
+async def save_json(files: Files, path: str, document: Any) -> FileStatus:
+    """Write a document whole, or not at all, with its missing directories; raises FileError."""
+    content = orjson.dumps(document, option=orjson.OPT_INDENT_2)
+    return await files.access("write").write(path, content, mode=SECRET_MODE)
+
+
+async def load_json(files: Files, path: str) -> Any:
+    """Read a document; raises FileError, and InvalidArgument for what is no JSON."""
+    content, _ = await files.access("read").read(path, limit=MAX_DOCUMENT)
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise InvalidArgument(f"{path} is no JSON: {error}", path=path) from None

@@ -1,0 +1,214 @@
+"""What is on the screen, by names that can be clicked: windows, and what the page in front has to click."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sandbox_server.core import Conflict, Failure, Model, Reply, operation
+from sandbox_server.drivers.browser.screen_elements import PageOnScreen, Shown
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.input_turns import InputTurns
+from sandbox_server.drivers.x11.pointer import Button
+from sandbox_server.drivers.x11.windows import X11Window
+
+RAISE_SECONDS = 2.0
+"""How long a window manager may take to bring a window to the front."""
+RAISE_PAUSE = 0.01
+
+
+class Point(Model):
+    x: int
+    """Pixels from the left edge of the screen."""
+    y: int
+    """Pixels from its top."""
+
+
+class WindowOnScreen(Model):
+    ref: str
+    """Its name for as long as it is open."""
+    title: str
+    program: str
+    """The class that the program gives its windows, as in `Chromium`."""
+    pid: int | None
+    dialog: bool
+    focused: bool
+    """Whether it gets what is typed."""
+    hidden: bool
+    """Minimised."""
+    x: int
+    """Left edge of its content, in pixels of the screen."""
+    y: int
+    """Top edge of its content, in pixels of the screen."""
+    width: int
+    """In pixels."""
+    height: int
+    """In pixels."""
+
+
+class ElementOnScreen(Model):
+    ref: str
+    """Its name until the page goes to another document."""
+    window: str
+    """The ref of the browser's window."""
+    tag: str
+    role: str | None
+    type: str | None
+    """Of an input or a button."""
+    name: str
+    """Its label or its text, at most 200 characters."""
+    value: str | None
+    """What is in it; of a password field only whether there is anything."""
+    disabled: bool
+    in_viewport: bool
+    """Whether any of it is in sight without scrolling."""
+    x: int
+    """Left edge, in pixels of the screen."""
+    y: int
+    """Top edge, in pixels of the screen."""
+    width: int
+    """In pixels."""
+    height: int
+    """In pixels."""
+
+
+class Elements(Model):
+    width: int
+    """Width of the screen in pixels."""
+    height: int
+    """Height of the screen in pixels."""
+    pointer: Point
+    focus: str | None
+    """The ref of the window that gets what is typed."""
+    windows: list[WindowOnScreen]
+    """From the topmost to the lowest."""
+    elements: list[ElementOnScreen]
+    """What can be clicked or filled in the page in front, in the order in which that shows it; at most 1,000."""
+
+
+class ElementClickRequest(Model):
+    ref: Annotated[str, Field(pattern=r"^(w[0-9a-f]{1,8}|e[0-9a-f]{8}\.[0-9]{1,7})$")]
+    """Of an element, as `read_elements` names it."""
+    button: Literal["left", "middle", "right"] = "left"
+    num_clicks: Annotated[int, Field(ge=1, le=3)] = 1
+    """Times that the button is pressed."""
+
+
+class Clicked(Model):
+    ref: str
+    by: Literal["pointer", "cdp"]
+    """What clicked: the pointer of the screen, or the browser by itself, where something covers the element."""
+    x: int | None
+    """Where on the screen, in pixels; null where no pointer did it."""
+    y: int | None
+    """Where on the screen, in pixels; null where no pointer did it."""
+
+
+class ScreenElements:
+    """Lists what is on the screen and clicks it."""
+
+    tag = "screen"
+
+    def __init__(self, desktop: Desktop, turns: InputTurns, page: PageOnScreen) -> None:
+        self._desktop = desktop
+        self._turns = turns
+        self._page = page
+
+    @operation("GET /v1/screen/elements", scope="browser", tool="sandbox_screen_elements")
+    async def read_elements(self) -> Reply[Elements]:
+        """List the windows on the screen, which of them has the focus, and what the page in front has to click or to fill.
+
+        All places are pixels of the screen. `click_element` takes the refs; one names the same thing for as long as that is there.
+        """
+        windows = [_on_screen(window) for window in await self._desktop.windows.all()]
+        width, height = await self._desktop.screen.size()
+        x, y = await self._desktop.pointer.position()
+        focus = next((window.ref for window in windows if window.focused), None)
+        elements, hint = await self._elements(windows)
+        return Reply(
+            Elements(width=width, height=height, pointer=Point(x=x, y=y), focus=focus, windows=windows, elements=elements), hint=hint
+        )
+
+    @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", acts="gui")
+    async def click_element(self, request: ElementClickRequest) -> Clicked:
+        """Click an element of the page in front, or the middle of a window, which comes to the front before.
+
+        The pointer does it where it gets to the element, else the browser does; the answer says which. 409 for what is no longer there.
+        """
+        async with self._turns.take(hold=False):
+            if request.ref.startswith("e"):
+                return await self._click_in_page(request)
+            window = await self._raised(int(request.ref[1:], 16))
+            x, y = await self._middle(window)
+            await self._click(x, y, request.button, request.num_clicks)
+        return Clicked(ref=request.ref, by="pointer", x=x, y=y)
+
+    async def _elements(self, windows: list[WindowOnScreen]) -> tuple[list[ElementOnScreen], str | None]:
+        """The page's elements where a browser's window is to be seen, and else, or where the page does not tell, why there are none."""
+        window = next((window for window in windows if _is_browser(window)), None)
+        if window is None:
+            return [], None
+        try:
+            return [_in_page(shown, window.ref) for shown in await self._page.list()], None
+        except Failure as failure:
+            return [], f"The page's elements are not listed: {failure.message}"
+
+    async def _show_browser(self) -> None:
+        """Bring the browser to the front, unless a dialog is: a page in a window that is covered stands still."""
+        windows = await self._desktop.windows.all()
+        browser = next((window for window in windows if _is_browser(window)), None)
+        if browser and windows[0] != browser and not windows[0].dialog:
+            await self._raised(browser.xid)
+
+    async def _click_in_page(self, request: ElementClickRequest) -> Clicked:
+        await self._show_browser()
+
+        async def point(at: tuple[int, int]) -> None:
+            await self._desktop.pointer.move(at[0] - 1, at[1])  # where it is there already, it would not move
+            await self._desktop.pointer.move(*at)
+
+        async def press(_: tuple[int, int]) -> None:
+            await self._desktop.pointer.click(request.button, request.num_clicks)
+
+        at = await self._page.click(request.ref, button=request.button, times=request.num_clicks, point=point, press=press)
+        return Clicked(ref=request.ref, by="cdp" if at is None else "pointer", x=at and at[0], y=at and at[1])
+
+    async def _raised(self, xid: int) -> X11Window:
+        """The window, once it has the focus: the window manager acts in its own time."""
+        window = await self._desktop.windows.activate(xid)
+        try:
+            async with asyncio.timeout(RAISE_SECONDS):
+                while not window.focused or window.hidden:
+                    await asyncio.sleep(RAISE_PAUSE)
+                    window = await self._desktop.windows.read(xid)
+        except TimeoutError:
+            raise Conflict(f"the window {window.title!r} does not come to the front") from None
+        return window
+
+    async def _middle(self, window: X11Window) -> tuple[int, int]:
+        """The middle of the part of a window that is on the screen."""
+        width, height = await self._desktop.screen.size()
+        left, right = max(0, window.x), min(width, window.x + window.width)
+        top, bottom = max(0, window.y), min(height, window.y + window.height)
+        if left >= right or top >= bottom:
+            raise Conflict(f"the window {window.title!r} is not on the screen")
+        return (left + right) // 2, (top + bottom) // 2
+
+    async def _click(self, x: int, y: int, button: Button, times: int) -> None:
+        await self._desktop.pointer.move(x, y)
+        await self._desktop.pointer.click(button, times)
+
+
+def _is_browser(window: X11Window | WindowOnScreen) -> bool:
+    return "chrom" in window.program.lower() and not window.dialog and not window.hidden
+
+
+def _in_page(shown: Shown, window: str) -> ElementOnScreen:
+    about = {name: shown.about[name] for name in ("tag", "role", "type", "name", "value", "disabled", "in_viewport")}
+    return ElementOnScreen(ref=shown.ref, window=window, x=shown.x, y=shown.y, width=shown.width, height=shown.height, **about)
+
+
+def _on_screen(window: X11Window) -> WindowOnScreen:
+    fields = asdict(window)
+    return WindowOnScreen(ref=f"w{fields.pop('xid'):x}", **fields)

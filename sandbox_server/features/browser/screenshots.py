@@ -1,0 +1,139 @@
+"""Pictures of the screen, for programs as the contract has them and for agents with what is on them."""
+
+import base64
+import json
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sandbox_server.core import ABOUT, Blob, Model, operation
+from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.screen import ScreenRegion, Shot
+from sandbox_server.drivers.x11.screenshot import Format
+from sandbox_server.drivers.x11.windows import X11Window
+
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
+_FORMATS: dict[str, Format] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg", "webp": "webp"}
+
+
+class PictureRequest(Model):
+    quality: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Of JPEG and WebP; null is 80."""
+    x: Annotated[int, Field(ge=0)] = 0
+    """Left edge of the region, in pixels."""
+    y: Annotated[int, Field(ge=0)] = 0
+    """Top edge of the region, in pixels."""
+    width: Annotated[int, Field(gt=0)] | None = None
+    """Width of the region; null is up to the right edge of the screen."""
+    height: Annotated[int, Field(gt=0)] | None = None
+    """Height of the region; null is down to the bottom of the screen."""
+    scale: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Size of the picture over that of the region."""
+    cursor: bool = True
+    """Whether the pointer is in the picture."""
+
+
+class ScreenshotRequest(PictureRequest):
+    format: Literal["png", "jpg", "jpeg", "webp"] = "png"
+
+
+class LookRequest(PictureRequest):
+    format: Literal["png", "jpg", "jpeg", "webp"] = "jpeg"
+
+
+class Picture(Model):
+    """A picture within JSON."""
+
+    media_type: str
+    data: str
+    """The picture, base64."""
+    width: int
+    """In pixels."""
+    height: int
+    """In pixels."""
+
+
+class Pictures:
+    """Takes pictures of the desktop's screen."""
+
+    tag = "browser"
+
+    def __init__(self, desktop: Desktop) -> None:
+        self._desktop = desktop
+
+    @operation("GET /v1/browser/screenshot", scope="browser", operation_id="screenshot", media_type=MEDIA_TYPES)
+    async def screenshot(self, request: ScreenshotRequest) -> Blob:
+        """Take a picture of the screen.
+
+        The headers `x-screen-width`, `x-screen-height`, `x-image-width` and `x-image-height` say how large both are.
+        """
+        return _blob(await take(self._desktop, request), request.format)
+
+    @operation(
+        "GET /v1/screen/screenshot",
+        scope="browser",
+        tool="sandbox_browser_screenshot",
+        aliases=("browser_gui_screenshot",),
+        media_type=MEDIA_TYPES,
+    )
+    async def look(self, request: LookRequest) -> Blob:
+        """Take a picture of the screen, and say how large it is, where the pointer is and which window is active.
+
+        That is a JSON object in the header `x-about`: `screen` and `image` with width and height, `cursor` with x and y, all in pixels,
+        and `active_window` with title and program, or null. Points that actions take are those of the screen, not of a scaled image.
+        """
+        x, y = await self._desktop.pointer.position()
+        active = next((window for window in await self._desktop.windows.all() if window.focused), None)
+        shot = await take(self._desktop, request)
+        about = {"screen": _sides(shot.screen), "image": _sides(shot.size), "cursor": {"x": x, "y": y}, "active_window": _named(active)}
+        return _blob(shot, request.format, {ABOUT: json.dumps(about)})
+
+
+async def check(desktop: Desktop, request: PictureRequest, place: tuple[str, ...] = ()) -> ScreenRegion | None:
+    """The region that is asked for, None for the whole screen; raises InvalidFields, with `place` before the fields, if it is not on it."""
+    return _region(request, await desktop.screen.size(), place)
+
+
+async def take(desktop: Desktop, request: ScreenshotRequest | LookRequest) -> Shot:
+    """Take the picture that is asked for; raises InvalidFields for a region that is not on the screen."""
+    region = await check(desktop, request)
+    form = _FORMATS[request.format]
+    return await desktop.screen.shoot(form, quality=request.quality, region=region, scale=request.scale, cursor=request.cursor)
+
+
+async def picture(desktop: Desktop, request: LookRequest) -> Picture:
+    """Take the picture that is asked for, for an answer that is JSON."""
+    shot = await take(desktop, request)
+    data = base64.b64encode(shot.body).decode("ascii")
+    return Picture(media_type=f"image/{_FORMATS[request.format]}", data=data, width=shot.size[0], height=shot.size[1])
+
+
+def _blob(shot: Shot, form: str, more: dict[str, str] | None = None) -> Blob:
+    sizes = {"screen": shot.screen, "image": shot.size}
+    headers = {f"x-{name}-{side}": str(size[n]) for name, size in sizes.items() for n, side in enumerate(("width", "height"))}
+    return Blob(shot.body, f"image/{_FORMATS[form]}", headers | (more or {}))
+
+
+def _sides(size: tuple[int, int]) -> dict[str, int]:
+    return {"width": size[0], "height": size[1]}
+
+
+def _named(window: X11Window | None) -> dict[str, str] | None:
+    return None if window is None else {"title": window.title, "program": window.program}
+
+
+def _region(request: PictureRequest, screen: tuple[int, int], place: tuple[str, ...]) -> ScreenRegion | None:
+    if (request.x, request.y, request.width, request.height) == (0, 0, None, None):
+        return None
+    width = screen[0] - request.x if request.width is None else request.width
+    height = screen[1] - request.y if request.height is None else request.height
+    sides = (("x", request.x, width, screen[0]), ("y", request.y, height, screen[1]))
+    problems = [
+        {"loc": (*place, name), "msg": f"the region leaves the screen of {screen[0]}x{screen[1]} pixels", "type": "outside_screen"}
+        for name, start, length, limit in sides
+        if length <= 0 or start + length > limit
+    ]
+    if problems:
+        raise InvalidFields(problems)
+    return ScreenRegion(request.x, request.y, width, height)

@@ -1,0 +1,198 @@
+"""Files of any size, up and down, with flat memory."""
+
+import os
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sandbox_server.core import Conflict, Content, FileError, Model, Part, TooLarge, Upload, operation
+from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.drivers.files.descriptor_stream import OpenFile, StagedFile
+from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.operations import FileAccess
+
+MAX_PSEUDO = 8 << 20
+"""Bytes that are read of a file that says it is empty, as those in /proc do."""
+BINARY = "application/octet-stream"
+
+
+class FileUploadForm(Model):
+    """A file and where to put it, as a form."""
+
+    file: Annotated[str, Field(json_schema_extra={"format": "binary"})]
+    """The file."""
+    path: str | None = None
+    """Where to put it: the file's absolute path, or a directory, which then gets it under its own name. Without it, the workspace."""
+
+
+class FileUploadResult(Model):
+    """The file that was put in place."""
+
+    file_path: str
+    """Absolute path."""
+    file_size: int
+    """Bytes."""
+    success: bool
+    """True: the file is there, whole."""
+    etag: str | None = None
+    """Tag of this version, for `if_match`."""
+
+
+class FileDownloadRequest(Model):
+    """A file to download."""
+
+    path: str
+    """Absolute path, or one that begins with `~/`."""
+    change_policy: Literal["ignore", "abort"] = "ignore"
+    """What to do when the file is written meanwhile. `abort`: 409 before the first byte, and a broken connection after it."""
+    if_match: str | None = None
+    """Download only the version with this etag; else 409."""
+    sudo: bool = False
+    """Read as root."""
+
+
+class FileTransfer:
+    """Takes files in and gives them out."""
+
+    tag = "file"
+
+    def __init__(self, files: Files, *, workspace: str, max_bytes: int) -> None:
+        self._files = files
+        self._workspace = workspace
+        self._max_bytes = max_bytes
+
+    @operation(
+        "POST /v1/file/upload",
+        scope="files",
+        operation_id="upload_file",
+        message="File uploaded successfully",
+        failures="file",
+        form=FileUploadForm,
+    )
+    async def upload(self, upload: Upload) -> FileUploadResult:
+        """Upload a file.
+
+        It takes its place in one step, once it has arrived whole; one that is there is replaced and keeps mode and owner. Missing
+        directories are made.
+        """
+        access = self._files.access("upload", timeout=300)
+        received: tuple[StagedFile, str] | None = None
+        try:
+            async for part in upload:
+                if part.name != "file":
+                    await _pass_over(part)
+                elif received is not None:
+                    raise _problem("file", "One file at a time", "too_long")
+                else:
+                    received = await self._receive(access, part, upload), _name(part)
+            if received is None:
+                raise _problem("file", "Field required", "missing")
+            return await self._place(access, *received, upload)
+        finally:
+            if received is not None:
+                received[0].close()
+
+    @operation("GET /v1/file/download", scope="files", operation_id="download_file")
+    async def download(self, request: FileDownloadRequest) -> Content:
+        """Download a file as it is.
+
+        Ranges, `If-None-Match`, `If-Range` and HEAD work, so that a download can be resumed.
+        """
+        access = self._files.access("download", sudo=request.sudo)
+        file = await access.open(request.path)
+        try:
+            await _require_version(access, request, file)
+            if file.status.size == 0 and (content := await _pseudo(access, request.path)):
+                file.close()
+                return content
+        except BaseException:
+            file.close()
+            raise
+        return Content(
+            size=file.status.size,
+            media_type=BINARY,
+            read=partial(_unchanged, file) if request.change_policy == "abort" else file.chunks,
+            close=file.close,
+            etag=file.status.etag,
+            modified=file.status.modified / 1e9,
+            filename=os.path.basename(request.path),
+        )
+
+    async def _receive(self, access: FileAccess, part: Part, upload: Upload) -> StagedFile:
+        staged = await access.stage(await self._target(access, upload.field("path"), _name(part)))
+        try:
+            async for chunk in part.chunks():
+                self._require_room(staged.size + len(chunk))
+                await staged.write(chunk)
+            await staged.flush()
+        except BaseException:
+            staged.close()
+            raise
+        return staged
+
+    def _require_room(self, size: int) -> None:
+        if self._max_bytes and size > self._max_bytes:
+            raise TooLarge(f"an upload may have {self._max_bytes} bytes", limit=self._max_bytes)
+
+    async def _place(self, access: FileAccess, staged: StagedFile, name: str, upload: Upload) -> FileUploadResult:
+        """Commit; the path may have come after the file, then it was staged in the workspace."""
+        target = await self._target(access, upload.field("path"), name)
+        status = await access.commit(staged, target)
+        return FileUploadResult(file_path=target, file_size=status.size, success=True, etag=status.etag)
+
+    async def _target(self, access: FileAccess, path: str | None, name: str) -> str:
+        path = access.absolute(path or f"{self._workspace}/")
+        if not path.endswith("/") and not await _is_directory(access, path):
+            return path
+        return os.path.join(path, name)
+
+
+async def _pass_over(part: Part) -> None:
+    async for _ in part.chunks():
+        pass
+
+
+def _name(part: Part) -> str:
+    name = os.path.basename(part.filename.replace("\\", "/"))
+    return name if name not in ("", ".", "..") else "upload"
+
+
+def _problem(name: str, message: str, kind: str) -> InvalidFields:
+    return InvalidFields([{"loc": ("body", name), "msg": message, "type": kind}])
+
+
+async def _is_directory(access: FileAccess, path: str) -> bool:
+    try:
+        return (await access.stat(path)).status.type == "directory"
+    except FileError as error:
+        if error.error_type != "not_found":
+            raise
+        return False
+
+
+async def _pseudo(access: FileAccess, path: str) -> Content | None:
+    """Give the content of a file that says it is empty; None if it is."""
+    data, status = await access.read(path, limit=MAX_PSEUDO)
+
+    async def read(start: int, stop: int) -> AsyncIterator[bytes]:
+        yield data[start:stop]
+
+    return Content(len(data), BINARY, read, lambda: None, status.etag, filename=os.path.basename(path)) if data else None
+
+
+async def _require_version(access: FileAccess, request: FileDownloadRequest, file: OpenFile) -> None:
+    """Raise unless the file is the one that is asked for, and with `abort` still at its path."""
+    etag = file.status.etag
+    if request.if_match not in (None, etag):
+        raise Conflict(f"the file is not the one you asked for: its etag is now {etag}", path=request.path)
+    if request.change_policy == "abort" and ((await access.stat(request.path)).status.etag != etag or file.changed()):
+        raise Conflict("the file changed before its download began", path=request.path)
+
+
+async def _unchanged(file: OpenFile, start: int, stop: int) -> AsyncIterator[bytes]:
+    async for chunk in file.chunks(start, stop):
+        if file.changed():
+            raise Conflict("the file changed while it was downloaded")
+        yield chunk

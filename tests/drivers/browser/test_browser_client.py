@@ -1,0 +1,94 @@
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.server import ServerConnection, unix_serve
+
+from sandbox_server.core.errors import Conflict, NotFound, Unavailable
+from sandbox_server.drivers.browser.browser_client import BrowserClient
+
+pytestmark = pytest.mark.anyio
+
+Process = Any
+
+
+async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, web: str) -> None:
+    owner = BrowserClient(shared.socket)
+    first = (await owner.tabs())[0].page
+    opened = await owner.open(f"{web}/form?a=b&c=d#e")
+    async with asyncio.timeout(30):
+        while [tab.page for tab in await owner.tabs() if tab.active] != [opened]:
+            pass
+    assert (await owner.tabs())[-1].url == f"{web}/form?a=b&c=d#e"
+    await owner.activate(first)
+    async with asyncio.timeout(30):
+        while [tab.page for tab in await owner.tabs() if tab.active] != [first]:
+            pass
+        await owner.close(opened)
+        while len(await owner.tabs()) > 1:
+            pass
+
+
+async def test_the_pages_are_told_when_they_are_others(shared: Process) -> None:
+    owner = BrowserClient(shared.socket)
+    state, before = await owner.pages("")
+    waiting = asyncio.create_task(owner.pages(state))
+    opened = await owner.open("about:blank")
+    async with asyncio.timeout(30):
+        later, pages = await waiting
+        while opened not in pages:
+            later, pages = await owner.pages(later)
+    assert opened not in before
+    await owner.close(opened)
+
+
+async def test_a_page_answers_and_can_be_made_blank(shared: Process, web: str) -> None:
+    owner = BrowserClient(shared.socket)
+    page = (await owner.tabs())[0].page
+    await owner.reset(page)
+
+    assert await owner.answers(page, 20)
+    assert (await owner.tabs())[0].url == "data:text/html,"
+
+
+async def test_a_page_that_is_closed_before_it_can_be_made_blank_is_a_conflict(shared: Process) -> None:
+    with pytest.raises(Conflict, match="the tab was closed") as closed:
+        await BrowserClient(shared.socket).reset("nothing")
+    assert closed.value.details["reason"] == "closed"
+
+
+async def test_a_page_that_is_stuck_in_a_script_does_not_answer(shared: Process) -> None:
+    owner = BrowserClient(shared.socket)
+    page = await owner.open("about:blank")
+    assert await owner.answers(page, 20)
+    with shared.connect(f"/devtools/page/{page}") as client:
+        await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
+        assert not await owner.answers(page, 0.5)
+    await owner.close(page)
+
+
+async def test_a_page_that_is_not_there_is_not_found(shared: Process) -> None:
+    owner = BrowserClient(shared.socket)
+
+    with pytest.raises(NotFound):
+        await owner.close("nothing")
+    assert not await owner.answers("nothing", 5)
+
+
+async def test_without_the_process_the_browser_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="the browser is not there yet") as failed:
+        await BrowserClient("/nowhere/cdp.sock").tabs()
+    assert failed.value.retry_after
+
+
+async def test_a_page_that_closes_while_it_is_asked_does_not_answer(tmp_path: Path) -> None:
+    socket = str(tmp_path / "cdp.sock")
+
+    async def close(client: ServerConnection) -> None:
+        asked = json.loads(await client.recv())
+        await client.send(json.dumps({"id": asked["id"], "error": {"code": -32000, "message": "Target closed"}}))
+
+    async with unix_serve(close, socket):
+        assert not await BrowserClient(socket).answers("page", 60)

@@ -1,0 +1,83 @@
+"""Links to what is asked of a person."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.features.handoff.handoff import Handoff
+from sandbox_server.features.handoff.sign_in_links import HandoffLinks
+
+pytestmark = pytest.mark.anyio
+
+OPEN = Handoff(
+    id="h-1234abcd5678",
+    kind="free",
+    reason="r",
+    instructions="",
+    url=None,
+    region=None,
+    choices=[],
+    on_timeout="give_up",
+    asked_by="agent",
+    created_at=0,
+    deadline_at=time.time() + 60,
+    status="open",
+)
+
+
+class Ended:
+    """Takes note of who is to be out."""
+
+    def __init__(self) -> None:
+        self.prefixes: list[str] = []
+        self.told = asyncio.Event()
+
+    async def __call__(self, prefix: str) -> None:
+        self.prefixes.append(prefix)
+        self.told.set()
+
+
+@pytest.fixture
+def tickets(tmp_path: Path) -> Tickets:
+    return Tickets(str(tmp_path / "tickets"))
+
+
+@pytest.fixture
+async def ended() -> Ended:
+    return Ended()
+
+
+@pytest.fixture
+async def links(tickets: Tickets, ended: Ended) -> AsyncIterator[HandoffLinks]:
+    async with HandoffLinks(tickets, "https://here.example/", ended) as made:
+        yield made
+
+
+async def test_a_link_lets_somebody_see_and_control_once_until_the_request_ends(links: HandoffLinks, tickets: Tickets) -> None:
+    link = links.make(OPEN)
+    assert link
+    address, _, ticket = link.partition("?ticket=")
+    assert address == "https://here.example/view"
+    grant = tickets.redeem(ticket, "/view")
+    assert grant
+    assert (grant.scopes, grant.handoff, grant.expires) == (frozenset({"view", "control"}), OPEN.id, OPEN.deadline_at)
+    assert grant.caller.startswith("invited#1234abcd-")
+    assert tickets.redeem(ticket, "/view") is None
+
+
+async def test_with_the_end_of_the_request_who_came_by_its_links_is_out(links: HandoffLinks, ended: Ended) -> None:
+    links.kept(OPEN)
+    links.kept(OPEN.model_copy(update={"status": "claimed"}))
+    links.kept(OPEN.model_copy(update={"status": "closed", "outcome": "done"}))
+    async with asyncio.timeout(5):
+        await ended.told.wait()
+    assert ended.prefixes == ["invited#1234abcd-"]
+
+
+async def test_without_an_address_there_is_no_link(tickets: Tickets, ended: Ended) -> None:
+    async with HandoffLinks(tickets, None, ended) as links:
+        assert links.make(OPEN) is None

@@ -1,0 +1,127 @@
+"""Every call is written down."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_server.core import Call, Caller, Conflict, Model, operation
+from sandbox_server.core.errors import Failure, HeldByHuman, PermissionDenied, Private, ResourceExhausted, Unauthenticated
+from sandbox_server.core.operation import Operation, operations
+from sandbox_server.drivers.recorder.event_log import EventLog
+from sandbox_server.drivers.recorder.journal import Journal
+from sandbox_server.drivers.recorder.redaction import Redaction
+from sandbox_server.features.recorder.recorder_guard import RecorderGuard
+from sandbox_server.features.recorder.trace_context import Trace
+
+pytestmark = pytest.mark.anyio
+
+ROBOT = Call(Caller("robot"), "r-1", headers={"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"})
+PERSON = Call(Caller("owner#1", person=True), "r-2")
+
+
+class Blind(Redaction):
+    """One that is not to be asked."""
+
+    def text(self, text: str, limit: int = 0) -> str:
+        raise AssertionError(text)
+
+
+class Where(Model):
+    path: str
+
+
+class Sample:
+    tag = "sample"
+
+    @operation("POST /sample", scope="files")
+    async def move(self, request: Where) -> None:
+        """Move it."""
+
+    @operation("GET /healthz", scope="public")
+    async def health(self) -> None:
+        """Tell how it is."""
+
+
+MOVE, HEALTH = operations(Sample())
+
+
+@pytest.fixture
+async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
+    async with Journal(EventLog(str(tmp_path), 1 << 20)) as opened:
+        yield opened
+
+
+async def call(guard: RecorderGuard, called: Operation, who: Call, failure: Exception | None = None) -> None:
+    async def proceed() -> object:
+        if failure:
+            raise failure
+        return None
+
+    await guard(called, Where(path="/a") if called is MOVE else None, who, proceed)
+
+
+async def calls(journal: Journal) -> list[dict[str, Any]]:
+    return await journal.read(None, lambda entry: entry["kind"] == "call", 10)
+
+
+async def test_a_call_is_written_with_who_what_outcome_and_trace(journal: Journal) -> None:
+    guard = RecorderGuard(journal, Redaction())
+    await call(guard, MOVE, ROBOT)
+    with pytest.raises(Conflict):
+        await call(guard, MOVE, PERSON, Conflict("no"))
+    with pytest.raises(RuntimeError):
+        await call(guard, MOVE, ROBOT, RuntimeError())
+
+    done, refused, broken = await calls(journal)
+    expected = {
+        "operation": "sample.move",
+        "outcome": "ok",
+        "request": {"path": "/a"},
+        "trace": "a" * 32,
+        "parent": "b" * 16,
+        "request_id": "r-1",
+    }
+    assert expected.items() <= done.items()
+    assert done["ms"] >= 0
+    assert (refused["actor"], refused["outcome"], "trace" in refused) == ({"type": "person", "name": "owner#1"}, "conflict", False)
+    assert broken["outcome"] == "internal"
+
+
+@pytest.mark.parametrize("kind", [PermissionDenied, HeldByHuman, ResourceExhausted, Unauthenticated, Private])
+async def test_of_a_call_that_is_not_let_in_no_field_is_looked_at(journal: Journal, kind: type[Failure]) -> None:
+    guard = RecorderGuard(journal, Blind())
+    with pytest.raises(kind):
+        await call(guard, MOVE, ROBOT, kind("no"))
+
+    (refused,) = await calls(journal)
+    assert "request" not in refused
+    assert (refused["operation"], refused["actor"]["name"], refused["outcome"]) == ("sample.move", "robot", kind.kind)
+
+
+async def test_health_is_nobodys_deed(journal: Journal) -> None:
+    await call(RecorderGuard(journal, Redaction()), HEALTH, ROBOT)
+    assert await calls(journal) == []
+
+
+async def test_of_what_a_person_does_in_private_nothing_but_that_it_was_is_kept(journal: Journal) -> None:
+    journal.private = lambda: True
+    guard = RecorderGuard(journal, Redaction())
+    await call(guard, MOVE, PERSON)
+    await call(guard, MOVE, ROBOT)
+
+    hidden, shown = await calls(journal)
+    assert ("request" in hidden, "request" in shown) == (False, True)
+
+
+async def test_every_call_is_a_span_where_somebody_takes_them(journal: Journal) -> None:
+    taken = list[tuple[Trace, str]]()
+    guard = RecorderGuard(journal, Redaction(), lambda trace, called, call, outcome, seconds: taken.append((trace, outcome)))
+    await call(guard, MOVE, ROBOT)
+    await call(guard, MOVE, PERSON)
+
+    (first, outcome), (second, _) = taken
+    assert (first.trace, first.parent, outcome) == ("a" * 32, "b" * 16, "ok")
+    assert second.parent is None
+    assert [entry["span"] for entry in await calls(journal)] == [first.span, second.span]
