@@ -24,16 +24,6 @@ import sandbox_server
 
 SCOPES = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
 _ROOT = str(Path(sandbox_server.__file__).parent.parent)
-_OWNER = """
-import json, sys
-from sandbox_server.settings.browser import Browser
-from sandbox_server.cdp import browser as kept
-from sandbox_server.cdp.app import serve
-from sandbox_server.settings import Display, Paths, Settings
-paths, display, browser, patience = json.loads(sys.argv[1])
-vars(kept).update(patience)
-serve(Settings(paths=Paths(**paths), display=Display(name=display), browser=Browser(**browser)))
-"""
 _RELAY = """
 import asyncio, sys
 
@@ -186,7 +176,7 @@ class Owner:
     def start(self, **patience: float) -> None:
         """Start the process; the browser follows by itself. `patience` replaces times by which it is kept."""
         arguments = json.dumps([self.paths, self._display, self.settings, patience])
-        self._process = subprocess.Popen([sys.executable, "-c", _OWNER, arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]})
+        self._process = subprocess.Popen([sys.executable, "-m", "tests.cdp.browser_server", arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]})
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End the process with a signal and wait for it."""
@@ -219,7 +209,8 @@ class Owner:
         return pid
 
     def listens(self) -> bool:
-        """Whether the process takes connections."""
+        """Whether the process takes connections; fail when it has ended by itself."""
+        assert not self._process or self._process.poll() is None, "the process that owns the browser has ended"
         with socket.socket(socket.AF_UNIX) as probe:
             return probe.connect_ex(self.socket) == 0
 

@@ -105,7 +105,8 @@ class ShellSessions:
     async def get(self, session_id: str) -> ShellSession:
         """The session of that id; raises NotFound with the contract's message."""
         await self._restored.wait()
-        session = self._table.get(session_id)
+        if (session := self._table.find(session_id)) is None:
+            raise NotFound("Session not found")  # clients of the contract expect no details
         session.touch()
         return session
 

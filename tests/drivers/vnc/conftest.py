@@ -1,6 +1,7 @@
 """A real VNC server on a real display."""
 
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,11 @@ class VncProcess:
         self.path = str(path)
         argv = ["X0tigervnc", f"-display={display}", "-rfbport=-1", f"-rfbunixpath={path}", "-SecurityTypes=None", "-Log=*:stderr:0"]
         self.process = subprocess.Popen([*argv, "-SendPrimary=0"], env=os.environ | {"HOME": str(path.parent)})
-        until(path.exists)
+        until(self._listens)  # its socket is there a moment before it does
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as trying:
+            return trying.connect_ex(self.path) == 0
 
     def kill(self) -> None:
         """End it at once."""

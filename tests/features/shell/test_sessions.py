@@ -49,7 +49,7 @@ async def test_a_session_that_is_gone_is_not_found_with_the_message_of_the_contr
 
     with pytest.raises(NotFound) as raised:
         await runner("true")
-    assert (raised.value.message, raised.value.hint) == ("Session not found", None)
+    assert (raised.value.message, raised.value.hint, raised.value.details) == ("Session not found", None, {})
 
 
 async def test_a_session_that_is_gone_can_be_created_again(shell: Shell) -> None:
