@@ -84,6 +84,19 @@ def test_what_is_not_there_is_found(sample: str) -> None:
     assert list(wrong_in(page(sample), REPOSITORY))
 
 
+def test_what_a_program_in_a_string_of_a_test_imports_exists() -> None:
+    imported = re.compile(r"(?m)(?:^|[\"';]) *(?:from|import) (sandbox_server[.\w]*)(?: import ([\w, ]+))?")
+    wrong = [
+        f"{path.relative_to(ROOT)}: {module}{name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__)
+        for module, names in imported.findall(path.read_text("utf-8"))
+        for name in (["", *(f".{words.split()[0]}" for words in names.split(",") if words.strip())])
+        if not REPOSITORY.has_module(module + name)
+    ]
+    assert not wrong, wrong
+
+
 def test_comments_of_code_are_read_and_its_strings_are_not() -> None:
     read = prose_of(Path("x.js"), "// see `one`\nconst two = `three`; // and `four`\n")
     assert "`one`" in read

@@ -4,25 +4,25 @@ from dataclasses import dataclass
 
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
-from sandbox_server.drivers.proxy.forward_proxy import EgressProxy
+from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.proxy import ForwardProxy, ProxyPac
+from sandbox_server.features.proxy import ProxyOperations, ProxyPac
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarding:
     """The proxy, and its operations."""
 
-    proxy: EgressProxy
+    proxy: ForwardProxy
     part: ProductPart
 
 
 def build_proxy(machine: MachineParts) -> Forwarding:
     """Make the proxy, which browsers elsewhere may follow by its PAC file."""
     settings, paths = machine.settings, machine.settings.paths
-    proxy = EgressProxy(
+    proxy = ForwardProxy(
         settings.proxy,
         JsonFile(paths.proxy_plan),
         Haproxy(paths.proxy),
@@ -30,5 +30,5 @@ def build_proxy(machine: MachineParts) -> Forwarding:
         machine.owner if machine.has_browser else None,
         enabled="proxy" not in settings.components.left_out,
     )
-    features = (ForwardProxy(proxy, ComponentSockets({"gateway": paths.socket("gateway")})), ProxyPac(proxy))
+    features = (ProxyOperations(proxy, ComponentSockets({"gateway": paths.socket("gateway")})), ProxyPac(proxy))
     return Forwarding(proxy, ProductPart(features, (proxy,)))

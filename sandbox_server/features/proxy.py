@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, Slashes, operation
 from sandbox_server.drivers.proxy.configuration import MAPPED_PORT
-from sandbox_server.drivers.proxy.forward_proxy import EgressProxy
+from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.proxy.pac import pac
 from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.drivers.stats.components import ComponentSockets
@@ -92,12 +92,12 @@ class ProxyHealthCheck(Model):
     inconsistencies: list[str] = Field(default_factory=list)
 
 
-class ForwardProxy:
+class ProxyOperations:
     """What the proxy does, changed while it runs; the browser is not restarted for it."""
 
     tag = "proxy"
 
-    def __init__(self, proxy: EgressProxy, gateway: ComponentSockets) -> None:
+    def __init__(self, proxy: ForwardProxy, gateway: ComponentSockets) -> None:
         self._proxy = proxy
         self._gateway = gateway
 
@@ -207,7 +207,7 @@ class ProxyPac:
 
     tag = "browser"
 
-    def __init__(self, proxy: EgressProxy) -> None:
+    def __init__(self, proxy: ForwardProxy) -> None:
         self._proxy = proxy
 
     @operation("GET /v1/browser/proxy.pac", scope="view", operation_id="get_proxy_pac", media_type="application/x-ns-proxy-autoconfig")

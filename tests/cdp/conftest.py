@@ -176,7 +176,9 @@ class Owner:
     def start(self, **patience: float) -> None:
         """Start the process; the browser follows by itself. `patience` replaces times by which it is kept."""
         arguments = json.dumps([self.paths, self._display, self.settings, patience])
-        self._process = subprocess.Popen([sys.executable, "-m", "tests.cdp.browser_server", arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]})
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.cdp.browser_server", arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]}
+        )
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End the process with a signal and wait for it."""

@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.proxy.forward_proxy import EgressProxy
+from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features import proxy as module
 from sandbox_server.features.proxy import (
     DiagnoseRequest,
-    ForwardProxy,
     MappingRef,
     ProxyBypassRequest,
     ProxyDiagnoseResult,
     ProxyMappingAddRequest,
+    ProxyOperations,
     ProxyPac,
     ProxyUpstream,
     ProxyUpstreamUpdateRequest,
@@ -33,14 +33,14 @@ def haproxy() -> Told:
 
 
 @pytest.fixture
-async def proxy(haproxy: Told, tmp_path: Path) -> AsyncIterator[EgressProxy]:
-    async with EgressProxy(load({}).proxy, JsonFile(f"{tmp_path}/proxy.json"), haproxy, Processes("/nowhere"), None) as made:
+async def proxy(haproxy: Told, tmp_path: Path) -> AsyncIterator[ForwardProxy]:
+    async with ForwardProxy(load({}).proxy, JsonFile(f"{tmp_path}/proxy.json"), haproxy, Processes("/nowhere"), None) as made:
         yield made
 
 
 @pytest.fixture
-def feature(proxy: EgressProxy) -> ForwardProxy:
-    return ForwardProxy(proxy, ComponentSockets({}))
+def feature(proxy: ForwardProxy) -> ProxyOperations:
+    return ProxyOperations(proxy, ComponentSockets({}))
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-async def set_upstream(feature: ForwardProxy, server: str) -> str:
+async def set_upstream(feature: ProxyOperations, server: str) -> str:
     shown: ProxyUpstream = await feature.set_upstream(ProxyUpstreamUpdateRequest(server=server))
     return shown.model_dump_json()
 
 
-async def test_the_password_of_an_upstream_is_told_to_nobody(feature: ForwardProxy, proxy: EgressProxy, haproxy: Told) -> None:
+async def test_the_password_of_an_upstream_is_told_to_nobody(feature: ProxyOperations, proxy: ForwardProxy, haproxy: Told) -> None:
     told = [await set_upstream(feature, "user:s3cret@proxy.example:3128"), str(await feature.get_upstream())]
     told += [str(await feature.health()), (await ProxyPac(proxy).proxy_pac()).body.decode()]
 
@@ -63,20 +63,20 @@ async def test_the_password_of_an_upstream_is_told_to_nobody(feature: ForwardPro
     assert haproxy.told
 
 
-async def test_an_upstream_that_is_none_is_not_repeated(feature: ForwardProxy) -> None:
+async def test_an_upstream_that_is_none_is_not_repeated(feature: ProxyOperations) -> None:
     with pytest.raises(InvalidArgument, match="server must be") as refused:
         await set_upstream(feature, "user:s3cret@")
     assert "s3cret" not in str(refused.value)
 
 
-async def test_an_upstream_is_removed(feature: ForwardProxy) -> None:
+async def test_an_upstream_is_removed(feature: ProxyOperations) -> None:
     await set_upstream(feature, "proxy.example:3128")
     await feature.remove_upstream()
 
     assert await feature.get_upstream() is None
 
 
-async def test_mappings_are_added_replaced_and_removed(feature: ForwardProxy) -> None:
+async def test_mappings_are_added_replaced_and_removed(feature: ProxyOperations) -> None:
     added = await feature.add_mapping(ProxyMappingAddRequest(source="api.my.app/v1/*", target=":3000"))
     await feature.add_mapping(ProxyMappingAddRequest(source="api.my.app/v1/*", target=":3001/x/"))
 
@@ -89,12 +89,12 @@ async def test_mappings_are_added_replaced_and_removed(feature: ForwardProxy) ->
 
 
 @pytest.mark.parametrize(("source", "target"), [("a b", ":1"), ("a", "b")])
-async def test_what_is_no_mapping_is_refused(feature: ForwardProxy, source: str, target: str) -> None:
+async def test_what_is_no_mapping_is_refused(feature: ProxyOperations, source: str, target: str) -> None:
     with pytest.raises(InvalidArgument):
         await feature.add_mapping(ProxyMappingAddRequest(source=source, target=target))
 
 
-async def test_exclusions_are_added_once_and_removed(feature: ForwardProxy) -> None:
+async def test_exclusions_are_added_once_and_removed(feature: ProxyOperations) -> None:
     for pattern in ("*.Corp.example", "*.corp.example", "10.1.2.3/8"):
         await feature.add_exclude(ProxyBypassRequest(pattern=pattern))
 
@@ -106,7 +106,7 @@ async def test_exclusions_are_added_once_and_removed(feature: ForwardProxy) -> N
         await feature.add_exclude(ProxyBypassRequest(pattern="a b"))
 
 
-async def test_there_is_a_limit_to_them(feature: ForwardProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_there_is_a_limit_to_them(feature: ProxyOperations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_ENTRIES", 1)
     await feature.add_exclude(ProxyBypassRequest(pattern="a"))
 
@@ -114,12 +114,12 @@ async def test_there_is_a_limit_to_them(feature: ForwardProxy, monkeypatch: pyte
         await feature.add_exclude(ProxyBypassRequest(pattern="b"))
 
 
-async def diagnose(feature: ForwardProxy, url: str) -> ProxyDiagnoseResult:
+async def diagnose(feature: ProxyOperations, url: str) -> ProxyDiagnoseResult:
     found: ProxyDiagnoseResult = await feature.diagnose(DiagnoseRequest(url=url))
     return found
 
 
-async def test_where_a_request_goes_is_told(feature: ForwardProxy, port: int) -> None:
+async def test_where_a_request_goes_is_told(feature: ProxyOperations, port: int) -> None:
     await set_upstream(feature, f"user:s3cret@127.0.0.1:{port}")
     await feature.add_mapping(ProxyMappingAddRequest(source="my.app/v1/", target=f":{port}/x/"))
     await feature.add_exclude(ProxyBypassRequest(pattern="127.0.0.2"))
@@ -136,17 +136,17 @@ async def test_where_a_request_goes_is_told(feature: ForwardProxy, port: int) ->
 
 
 @pytest.mark.parametrize("url", ["ftp://a/", "http://", "http://a:x/", "http://[", "://"])
-async def test_what_is_no_address_goes_nowhere(feature: ForwardProxy, url: str) -> None:
+async def test_what_is_no_address_goes_nowhere(feature: ProxyOperations, url: str) -> None:
     with pytest.raises(InvalidArgument):
         await diagnose(feature, url)
 
 
 @pytest.mark.parametrize("url", ["http://a\0b/", f"http://{'x' * 300}/", "http://-1/"])
-async def test_a_host_that_cannot_be_is_not_reached(feature: ForwardProxy, url: str) -> None:
+async def test_a_host_that_cannot_be_is_not_reached(feature: ProxyOperations, url: str) -> None:
     assert not (await diagnose(feature, url)).target_reachable
 
 
-async def test_a_proxy_that_does_other_than_it_was_told_is_not_healthy(feature: ForwardProxy, haproxy: Told) -> None:
+async def test_a_proxy_that_does_other_than_it_was_told_is_not_healthy(feature: ProxyOperations, haproxy: Told) -> None:
     await set_upstream(feature, "proxy.example:3128")
     haproxy.told.append("something else")
     health = await feature.health()

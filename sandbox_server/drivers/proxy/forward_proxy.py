@@ -43,7 +43,7 @@ def load(settings: Settings, file: JsonFile) -> ProxyPlan:
         return configured(settings)
 
 
-class EgressProxy:
+class ForwardProxy:
     """Keeps the plan. New processes that `processes` starts are pointed at the proxy while there is something for it to do."""
 
     def __init__(

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.drivers.proxy import forward_proxy as module
-from sandbox_server.drivers.proxy.forward_proxy import EgressProxy
+from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.drivers.spawn.process import Processes
@@ -74,8 +74,8 @@ class Parts:
         self.haproxy = Told()
         self.browser = Browser()
 
-    def make(self, *, enabled: bool = True, **variables: str) -> EgressProxy:
-        return EgressProxy(load(variables).proxy, self.file, self.haproxy, self.processes, self.browser, enabled=enabled)
+    def make(self, *, enabled: bool = True, **variables: str) -> ForwardProxy:
+        return ForwardProxy(load(variables).proxy, self.file, self.haproxy, self.processes, self.browser, enabled=enabled)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def parts(tmp_path: Path) -> Parts:
 
 
 @pytest.fixture
-async def proxy(parts: Parts) -> AsyncIterator[EgressProxy]:
+async def proxy(parts: Parts) -> AsyncIterator[ForwardProxy]:
     async with parts.make() as made:
         yield made
 
@@ -93,14 +93,14 @@ def to(found: Any) -> Callable[[ProxyPlan], ProxyPlan]:
     return lambda plan: replace(plan, upstream=found)
 
 
-async def test_nothing_is_started_while_nobody_wants_a_proxy(parts: Parts, proxy: EgressProxy) -> None:
+async def test_nothing_is_started_while_nobody_wants_a_proxy(parts: Parts, proxy: ForwardProxy) -> None:
     await proxy.change(lambda plan: replace(plan, excludes=("a",)))
 
     assert (parts.haproxy.told, parts.browser.told, parts.processes.environment) == ([], [], {})
     assert await proxy.state() == (True, True)
 
 
-async def test_an_upstream_counts_for_the_proxy_the_browser_and_new_processes(parts: Parts, proxy: EgressProxy) -> None:
+async def test_an_upstream_counts_for_the_proxy_the_browser_and_new_processes(parts: Parts, proxy: ForwardProxy) -> None:
     await proxy.change(to(SERVER))
 
     assert TOKEN in parts.haproxy.told[-1]
@@ -109,14 +109,14 @@ async def test_an_upstream_counts_for_the_proxy_the_browser_and_new_processes(pa
     assert await proxy.state() == (True, True)
 
 
-async def test_it_is_the_way_to_what_the_upstream_is_asked_for(proxy: EgressProxy) -> None:
+async def test_it_is_the_way_to_what_the_upstream_is_asked_for(proxy: ForwardProxy) -> None:
     assert proxy.way("far.example") is None
     await proxy.change(lambda plan: replace(plan, upstream=SERVER, excludes=("near.example",)))
 
     assert (proxy.way("far.example"), proxy.way("near.example"), proxy.way("127.0.0.1")) == ("127.0.0.1:8118", None, None)
 
 
-async def test_another_upstream_leaves_the_browser_alone(parts: Parts, proxy: EgressProxy) -> None:
+async def test_another_upstream_leaves_the_browser_alone(parts: Parts, proxy: ForwardProxy) -> None:
     await proxy.change(to(SERVER))
     await proxy.change(to(upstream("127.0.0.1:3129")))
 
@@ -125,7 +125,7 @@ async def test_another_upstream_leaves_the_browser_alone(parts: Parts, proxy: Eg
 
 
 async def test_without_an_upstream_the_browser_goes_directly_and_the_proxy_serves_who_still_uses_it(
-    parts: Parts, proxy: EgressProxy
+    parts: Parts, proxy: ForwardProxy
 ) -> None:
     await proxy.change(to(SERVER))
     await proxy.change(to(None))
@@ -135,7 +135,7 @@ async def test_without_an_upstream_the_browser_goes_directly_and_the_proxy_serve
     assert TOKEN not in parts.haproxy.told[-1]
 
 
-async def test_a_plan_that_the_proxy_does_not_take_changes_nothing(parts: Parts, proxy: EgressProxy) -> None:
+async def test_a_plan_that_the_proxy_does_not_take_changes_nothing(parts: Parts, proxy: ForwardProxy) -> None:
     parts.haproxy.refuses = True
 
     with pytest.raises(Unavailable):
@@ -230,10 +230,10 @@ async def test_a_host_that_has_moved_is_looked_up_again(parts: Parts, monkeypatc
     monkeypatch.setattr(module, "REFRESH_SECONDS", 0.01)
     places = [frozenset({"10.0.0.1"})]
 
-    async def found(_: EgressProxy, __: ProxyPlan) -> frozenset[str]:
+    async def found(_: ForwardProxy, __: ProxyPlan) -> frozenset[str]:
         return places[-1]
 
-    monkeypatch.setattr(EgressProxy, "_places", found)
+    monkeypatch.setattr(ForwardProxy, "_places", found)
     async with parts.make() as proxy:
         await proxy.change(lambda plan: replace(plan, routes=ROUTES.parse("a.example=host:1")))
         await asyncio.sleep(0)
