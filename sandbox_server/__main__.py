@@ -33,7 +33,6 @@ def boot(_: argparse.Namespace) -> None:
 
 def serve(_: argparse.Namespace) -> None:
     """Serve the operations on the API's socket."""
-    gc.disable()  # what is imported stays: to look for garbage among it takes a tenth of the time
     from sandbox_server import app
     from sandbox_server.boot.readiness_gate import ReadinessGate
     from sandbox_server.boot.sign_in import announce
@@ -42,8 +41,7 @@ def serve(_: argparse.Namespace) -> None:
     gate = ReadinessGate.inherited()
 
     def whole() -> None:
-        gc.freeze()
-        gc.enable()
+        gc.freeze()  # what is imported stays: nobody looks for garbage among it again
         gate.close()
 
     gate.wait()
