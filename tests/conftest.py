@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,24 +16,13 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-import sandbox_server
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells import tmux_connection
 from sandbox_server.drivers.spawn import process as drivers_process
+from tests.fork_server import ForkedProcess, ForkServer
 
-_ROOT = str(Path(sandbox_server.__file__).parent.parent)
-_DAEMON = """
-import os, sys
-from sandbox_server.drivers.spawn.main import serve
-
-def tell_who(sock):
-    while request := sock.recv(100):
-        if request == b"exit":
-            return
-        sock.sendall(f"{os.getuid()} {os.getpid()} {len(os.listdir('/proc/self/fd'))}".encode())
-
-serve(sys.argv[1:], tell_who)
-"""
+# What the daemons of these tests are forked from.
+_forks = ForkServer("sandbox_server.drivers.spawn.main", "sandbox_server.drivers.files.worker", "tests.daemons")
 
 # The same examples in every run, so that a change fails for what it does; `pytest --hypothesis-profile default` looks for new ones.
 # No example is failed for its time: the machine may be busy.
@@ -90,7 +78,7 @@ class SpawnerDaemon:
         self.workspace.mkdir()
         self.workspace.chmod(0o777)
         self._file = folder / "agent-env.json"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ForkedProcess | None = None
 
     @property
     def pid(self) -> int:
@@ -103,14 +91,14 @@ class SpawnerDaemon:
         self._file.write_text(json.dumps(self.environment))
         Path(self.socket).unlink(missing_ok=True)
         arguments = ["--socket", self.socket, "--environment", str(self._file), "--client", "daemon", *options]
-        self._process = subprocess.Popen([sys.executable, "-c", _DAEMON, *arguments], user=user, env={"PYTHONPATH": _ROOT})
+        self._process = _forks.start("tests.daemons:serve_spawner", arguments, user=user)
         until(lambda: os.path.exists(self.socket))
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End it with a signal and wait for it."""
         if self._process:
             self._process.send_signal(number)
-            self._process.wait(30)
+            self._process.wait()
             self._process = None
 
 
@@ -135,23 +123,13 @@ class FileWorkers:
     """File workers without a spawner: each is a process that serves one socket, as `gem` where the tests run as root."""
 
     def __init__(self) -> None:
-        self.running: list[subprocess.Popen[bytes]] = []
+        self.running: list[ForkedProcess] = []
 
     async def worker(self, user: str) -> socket.socket:
         """Start one, as `Processes.worker` does."""
         ours, theirs = socket.socketpair()
-        program = f"import socket; from sandbox_server.drivers.files.worker import serve; serve(socket.socket(fileno={theirs.fileno()}))"
         name = "gem" if user == "agent" and os.geteuid() == 0 else None
-        process = subprocess.Popen(
-            [sys.executable, "-c", program],
-            pass_fds=[theirs.fileno()],
-            cwd="/",
-            umask=0o022,
-            env={"PYTHONPATH": _ROOT},
-            user=name,
-            group=name,
-            extra_groups=[] if name else None,
-        )
+        process = _forks.start("tests.daemons:serve_files", descriptors=[theirs.fileno()], user=name, group=name, cwd="/")
         theirs.close()
         self.running.append(process)
         return ours
@@ -160,7 +138,7 @@ class FileWorkers:
         """End those that still run."""
         for process in self.running:
             process.kill()
-            process.wait(30)
+            process.wait()
 
 
 @pytest.fixture

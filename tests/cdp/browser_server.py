@@ -1,14 +1,16 @@
-"""Own a browser: `python -m tests.cdp.browser_server JSON`, a list of paths, display, settings of the browser, times to replace."""
+"""Own a browser, as the fork server starts it."""
 
 import json
-import sys
+from collections.abc import Sequence
 
 from sandbox_server.cdp import browser_supervisor
 from sandbox_server.cdp.app import serve
 from sandbox_server.settings import DisplaySettings, Paths, Settings
 from sandbox_server.settings.browser import BrowserSettings
 
-if __name__ == "__main__":
-    paths, display, settings, times = json.loads(sys.argv[1])
+
+def main(arguments: Sequence[str], _: Sequence[int]) -> None:
+    """Serve, as a JSON list says: paths, the display, settings of the browser, times to replace."""
+    paths, display, settings, times = json.loads(arguments[0])
     vars(browser_supervisor).update(times)
     serve(Settings(paths=Paths(**paths), display=DisplaySettings(name=display), browser=BrowserSettings(**settings)))

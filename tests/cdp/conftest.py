@@ -20,10 +20,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, unix_connect
 
-import sandbox_server
+from tests.fork_server import ForkedProcess, ForkServer
 
+# What the processes that own a browser are forked from.
+_forks = ForkServer("tests.cdp.browser_server")
 SCOPES = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
-_ROOT = str(Path(sandbox_server.__file__).parent.parent)
 _RELAY = """
 import asyncio, sys
 
@@ -163,7 +164,7 @@ class Owner:
         os.makedirs("/etc/chromium/policies/managed", exist_ok=True)
         self.settings = {"executable": "/usr/lib/chromium/chromium", **settings}
         self._display = display
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ForkedProcess | None = None
 
     @property
     def socket(self) -> str:
@@ -176,15 +177,13 @@ class Owner:
     def start(self, **patience: float) -> None:
         """Start the process; the browser follows by itself. `patience` replaces times by which it is kept."""
         arguments = json.dumps([self.paths, self._display, self.settings, patience])
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.cdp.browser_server", arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]}
-        )
+        self._process = _forks.start("tests.cdp.browser_server:main", [arguments], environment={"PATH": os.environ["PATH"]})
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End the process with a signal and wait for it."""
         if self._process:
             self._process.send_signal(number)
-            self._process.wait(30)
+            self._process.wait()
             self._process = None
 
     def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
@@ -212,7 +211,7 @@ class Owner:
 
     def listens(self) -> bool:
         """Whether the process takes connections; fail when it has ended by itself."""
-        assert not self._process or self._process.poll() is None, "the process that owns the browser has ended"
+        assert not self._process or self._process.runs, "the process that owns the browser has ended"
         with socket.socket(socket.AF_UNIX) as probe:
             return probe.connect_ex(self.socket) == 0
 

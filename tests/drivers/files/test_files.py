@@ -34,7 +34,7 @@ async def test_operations_at_once_have_workers_of_their_own_and_few_are_kept(
     access = files.access("list")
     await asyncio.gather(*(access.walk(str(home), limit=1) for _ in range(3 * MAX_WORKERS)))
     assert len(workers.running) <= 3 * MAX_WORKERS
-    until(lambda: sum(process.poll() is None for process in workers.running) == MAX_IDLE)
+    until(lambda: sum(process.runs for process in workers.running) == MAX_IDLE)
 
 
 async def test_an_operation_over_its_deadline_is_stopped_and_the_next_one_works(files: Files, workers: "FileWorkers", home: Path) -> None:
