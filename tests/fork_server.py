@@ -79,12 +79,18 @@ class ForkServer:
         cwd: str = ROOT,
         environment: Mapping[str, str] | None = None,
     ) -> ForkedProcess:
-        """Call `module:function` with `arguments` and descriptors in a process of its own, as `user` and in `group` alone if they are given.
+        """Call `module:function` with `arguments` and descriptors in a process of its own, which has this process's standard streams.
 
-        It has this process's standard streams.
+        It runs as `user`, and in `group` alone, if they are given.
         """
-        request = {"function": function, "arguments": list(arguments), "user": user, "group": group, "cwd": cwd}
-        request["environment"] = {"PYTHONPATH": ROOT, **(environment or {})}
+        request = {
+            "function": function,
+            "arguments": list(arguments),
+            "user": user,
+            "group": group,
+            "cwd": cwd,
+            "environment": {"PYTHONPATH": ROOT, **(environment or {})},
+        }
         sock = self._started()
         socket.send_fds(sock, [json.dumps(request).encode()], [*STANDARD_STREAMS, *descriptors])
         reply, received, _, _ = socket.recv_fds(sock, MAX_REQUEST_BYTES, 1)
