@@ -28,6 +28,33 @@ def sandbox() -> Iterator[Sandbox]:
         launcher.remove()
 
 
+@pytest.fixture(scope="session")
+def mended_container() -> Iterator[Sandbox]:
+    """The container that `mended` gives."""
+    launcher = new_launcher("mended")
+    try:
+        yield launcher.start()
+    finally:
+        launcher.remove()
+
+
+@pytest.fixture
+def mended(mended_container: Sandbox) -> Sandbox:
+    """One container with default settings and a key, ready, for tests that end parts of it and see them come back."""
+    mended_container.wait_ready()
+    return mended_container
+
+
+@pytest.fixture(scope="session")
+def configured() -> Iterator[Sandbox]:
+    """One running container without sudo, on another port, for every test that leaves it as it was."""
+    launcher = new_launcher("configured")
+    try:
+        yield launcher.start(env={"ALLOW_SUDO": "false", "PUBLIC_PORT": "9123"}, port=9123)
+    finally:
+        launcher.remove()
+
+
 @pytest.fixture
 def start_sandbox(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sandbox]]:
     """Start containers of this test's own: `start_sandbox(env=..., args=..., files=...)`; they are removed after it."""

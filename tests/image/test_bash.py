@@ -1,6 +1,5 @@
 """Bash through the gateway, by the published SDK and by plain HTTP."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +63,8 @@ def test_a_command_can_become_root(client: Client) -> None:
     assert client.bash.exec(command="sudo id -u").data.stdout == "0\n"
 
 
-def test_without_sudo_the_agent_stays_who_it_is(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    client = connected(start_sandbox(env={"ALLOW_SUDO": "false"}))
+def test_without_sudo_the_agent_stays_who_it_is(configured: "Sandbox") -> None:
+    client = connected(configured)
     done = client.bash.exec(command="sudo -n id -u; id -u").data
     assert done.stdout == "1000\n"
 
@@ -184,24 +183,22 @@ def test_a_stream_that_cannot_begin_is_an_error_and_not_a_stream(sandbox: "Sandb
     assert (answer.status_code, answer.json()["message"]) == (404, "Session not found")
 
 
-def test_after_the_death_of_the_spawner_commands_run_again_and_a_lost_one_says_so(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    client = connected(sandbox)
+def test_after_the_death_of_the_spawner_commands_run_again_and_a_lost_one_says_so(mended: "Sandbox") -> None:
+    client = connected(mended)
     begun = client.bash.exec(command="sleep 60", async_mode=True).data
-    killed = sandbox.exec("pkill", "-KILL", "-f", "sandbox_server spawn")
+    killed = mended.exec("pkill", "-KILL", "-f", "sandbox_server spawn")
     assert killed.code == 0, killed.stderr
-    last = sandbox.request("POST", "/v1/bash/output", json={"session_id": begun.session_id, "wait": True}).json()
+    last = mended.request("POST", "/v1/bash/output", json={"session_id": begun.session_id, "wait": True}).json()
     assert (last["data"]["command"]["status"], last["data"]["command"]["exit_code"]) == ("killed", None)
     assert "not observed" in last["hint"]
-    until(lambda: sandbox.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200)
+    until(lambda: mended.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200)
 
 
-def test_after_the_death_of_the_server_its_commands_are_gone_and_new_ones_run(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    client = connected(sandbox)
+def test_after_the_death_of_the_server_its_commands_are_gone_and_new_ones_run(mended: "Sandbox") -> None:
+    client = connected(mended)
     client.bash.exec(command="echo $$ > pid; exec sleep 3600", async_mode=True)
-    until(lambda: sandbox.run("cat", "pid").stdout.strip())
-    pid = sandbox.run("cat", "pid").stdout.strip()
-    assert sandbox.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
-    until(lambda: sandbox.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 30)
-    until(lambda: sandbox.run("test", "-e", f"/proc/{pid}").code == 1)
+    until(lambda: mended.run("cat", "pid").stdout.strip())
+    pid = mended.run("cat", "pid").stdout.strip()
+    assert mended.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
+    until(lambda: mended.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 30)
+    until(lambda: mended.run("test", "-e", f"/proc/{pid}").code == 1)

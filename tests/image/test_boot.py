@@ -80,12 +80,11 @@ def test_stopping_is_clean_and_runs_the_hooks(start_sandbox: Start) -> None:
     assert stopped == sorted(stopped)
 
 
-def test_a_container_that_was_killed_starts_again(start_sandbox: Start) -> None:
-    sandbox = start_sandbox()
-    engine("kill", sandbox.name)
-    engine("start", sandbox.name)
-    sandbox.wait_ready()
-    assert sandbox.request("GET", "/v1/sandbox").status_code == 200
+def test_a_container_that_was_killed_starts_again(mended: Sandbox) -> None:
+    engine("kill", mended.name)
+    engine("start", mended.name)
+    mended.wait_ready()
+    assert mended.request("GET", "/v1/sandbox").status_code == 200
 
 
 def test_a_bad_setting_stops_the_container_and_is_named(start_sandbox: Start) -> None:
@@ -133,9 +132,9 @@ def test_the_agent_is_whom_the_settings_name_and_owns_its_workspace(start_sandbo
     assert context["detail"]["system"]["timezone"] == "Europe/Berlin"
 
 
-def test_the_agent_may_become_root_unless_the_settings_forbid_it(sandbox: Sandbox, start_sandbox: Start) -> None:
+def test_the_agent_may_become_root_unless_the_settings_forbid_it(sandbox: Sandbox, configured: Sandbox) -> None:
     assert sandbox.run("sudo", "-n", "id", "-u").stdout == "0\n"
-    assert start_sandbox(env={"ALLOW_SUDO": "false"}).run("sudo", "-n", "id", "-u").code != 0
+    assert configured.run("sudo", "-n", "id", "-u").code != 0
 
 
 def test_a_disabled_component_does_not_run(start_sandbox: Start) -> None:
@@ -144,8 +143,8 @@ def test_a_disabled_component_does_not_run(start_sandbox: Start) -> None:
     assert sandbox.request("POST", "/mcp", json={}).status_code == 404
 
 
-def test_the_port_can_be_another_one(start_sandbox: Start) -> None:
-    assert start_sandbox(env={"PUBLIC_PORT": "9000"}, port=9000).request("GET", "/v1/sandbox").status_code == 200
+def test_the_port_can_be_another_one(configured: Sandbox) -> None:
+    assert configured.request("GET", "/v1/sandbox").status_code == 200
 
 
 def test_without_a_key_boot_makes_one_and_prints_a_link_that_signs_in_once(start_sandbox: Start) -> None:

@@ -1,11 +1,10 @@
 """Parts of the desktop are killed while a client works: it sees an error, and what it tries next works."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from websockets.exceptions import WebSocketException
 
-from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 from tests.image.test_browser import devtools
 
@@ -25,16 +24,6 @@ VICTIMS = {
     "the spawner": "pgrep -o -f 'sandbox_server spawn'",
     "the box's first process": "pgrep -o -x box",
 }
-
-
-@pytest.fixture(scope="module")
-def shaken() -> Iterator[Sandbox]:
-    """A container in which things die."""
-    launcher = new_launcher("shaken")
-    try:
-        yield launcher.start()
-    finally:
-        launcher.remove()
 
 
 def works(sandbox: Sandbox) -> bool:
@@ -57,21 +46,21 @@ def keeps(sandbox: Sandbox) -> bool:
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_after_a_death_the_next_try_works_and_the_tabs_are_there(shaken: Sandbox, victim: str) -> None:
-    until(lambda: works(shaken), PATIENCE)
-    if not keeps(shaken):
-        shaken.request("PUT", f"/json/new?{KEPT}")
-    until(lambda: shaken.exec("sh", "-c", f'kill -9 "$({VICTIMS[victim]})"').code == 0)  # one may have just ended by itself
-    until(lambda: works(shaken), PATIENCE, shaken.logs)
-    until(lambda: keeps(shaken), PATIENCE, shaken.logs)
-    until(lambda: shaken.answers("/readyz"), PATIENCE)
+def test_after_a_death_the_next_try_works_and_the_tabs_are_there(mended: Sandbox, victim: str) -> None:
+    until(lambda: works(mended), PATIENCE)
+    if not keeps(mended):
+        mended.request("PUT", f"/json/new?{KEPT}")
+    until(lambda: mended.exec("sh", "-c", f'kill -9 "$({VICTIMS[victim]})"').code == 0)  # one may have just ended by itself
+    until(lambda: works(mended), PATIENCE, mended.logs)
+    until(lambda: keeps(mended), PATIENCE, mended.logs)
+    until(lambda: mended.answers("/readyz"), PATIENCE)
 
 
-def test_a_client_that_is_cut_off_is_told_why(shaken: Sandbox) -> None:
-    until(lambda: works(shaken), PATIENCE)
-    with devtools(shaken) as client:
+def test_a_client_that_is_cut_off_is_told_why(mended: Sandbox) -> None:
+    until(lambda: works(mended), PATIENCE)
+    with devtools(mended) as client:
         client.pages()
-        shaken.exec("sh", "-c", f'kill -9 "$({VICTIMS["chromium"]})"')
+        mended.exec("sh", "-c", f'kill -9 "$({VICTIMS["chromium"]})"')
         code, reason = client.until_closed()
     assert (code, "browser" in reason) == (1001, True)
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -103,8 +102,7 @@ def test_a_terminal_gets_words(sandbox: Sandbox) -> None:
     assert "stdout:\r\na\r\nb" in done.stdout
 
 
-def test_another_port_is_known_without_being_told(start_sandbox: Callable[..., Sandbox]) -> None:
-    sandbox = start_sandbox(env={"PUBLIC_PORT": "9123"}, port=9123)
+def test_another_port_is_known_without_being_told(configured: Sandbox) -> None:
     script = "sandbox bash exec --command 'sandbox sandbox info >/dev/null && echo fine'"
 
-    assert "fine" in sandbox.exec("bash", "-lc", script, user="gem").stdout
+    assert "fine" in configured.exec("bash", "-lc", script, user="gem").stdout

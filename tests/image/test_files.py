@@ -92,11 +92,10 @@ def test_the_api_reads_as_the_agent_and_with_sudo_as_root(client: Client) -> Non
     assert not client.file.list_path(path="/run/sandbox").success
 
 
-def test_without_sudo_nobody_reads_as_root(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox(env={"ALLOW_SUDO": "false"})
-    body = post(sandbox, "read", file="/etc/shadow", sudo=True).json()
+def test_without_sudo_nobody_reads_as_root(configured: "Sandbox") -> None:
+    body = post(configured, "read", file="/etc/shadow", sudo=True).json()
     assert (body["success"], body["data"]["error_type"]) == (False, "permission_denied")
-    assert post(sandbox, "write", file="/home/gem/f", content="x").json()["success"]
+    assert post(configured, "write", file="/home/gem/f", content="x").json()["success"]
 
 
 def test_what_the_contract_lacks_is_there(sandbox: "Sandbox", folder: str) -> None:
@@ -206,24 +205,23 @@ def test_a_gibibyte_goes_up_and_down_with_flat_memory(start_sandbox: Callable[..
     assert peak_kb(sandbox) - before < MAX_GROWTH_KB
 
 
-def test_an_upload_goes_on_after_the_api_was_killed(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
+def test_an_upload_goes_on_after_the_api_was_killed(mended: "Sandbox") -> None:
     data, tus = os.urandom(3_000_000), {"Tus-Resumable": "1.0.0"}
     metadata = f"path {base64.b64encode(b'/home/gem/f').decode()}"
-    created = sandbox.request("POST", "/v1/file/uploads", headers=tus | {"Upload-Length": str(len(data)), "Upload-Metadata": metadata})
+    created = mended.request("POST", "/v1/file/uploads", headers=tus | {"Upload-Length": str(len(data)), "Upload-Metadata": metadata})
     assert created.status_code == 201
     path = httpx.URL(created.headers["location"]).path
     part = {"Content-Type": "application/offset+octet-stream"} | tus
-    assert sandbox.request("PATCH", path, headers=part | {"Upload-Offset": "0"}, content=data[:1_000_000]).status_code == 204
+    assert mended.request("PATCH", path, headers=part | {"Upload-Offset": "0"}, content=data[:1_000_000]).status_code == 204
 
-    sandbox.exec("pkill", "-9", "-f", "sandbox_server serve")
-    until(lambda: sandbox.request("HEAD", path, headers=tus).status_code == 200, 30)
+    mended.exec("pkill", "-9", "-f", "sandbox_server serve")
+    until(lambda: mended.request("HEAD", path, headers=tus).status_code == 200, 30)
 
-    offset = sandbox.request("HEAD", path, headers=tus).headers["upload-offset"]
+    offset = mended.request("HEAD", path, headers=tus).headers["upload-offset"]
     assert offset == "1000000"
-    assert sandbox.run("test", "-e", "/home/gem/f").code == 1
-    assert sandbox.request("PATCH", path, headers=part | {"Upload-Offset": offset}, content=data[1_000_000:]).status_code == 204
-    assert sandbox.request("GET", "/v1/file/download", params={"path": "/home/gem/f"}).content == data
+    assert mended.run("test", "-e", "/home/gem/f").code == 1
+    assert mended.request("PATCH", path, headers=part | {"Upload-Offset": offset}, content=data[1_000_000:]).status_code == 204
+    assert mended.request("GET", "/v1/file/download", params={"path": "/home/gem/f"}).content == data
 
 
 def test_a_read_only_mount_and_a_full_disk_are_the_callers_errors(start_sandbox: Callable[..., "Sandbox"]) -> None:

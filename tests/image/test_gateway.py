@@ -173,17 +173,16 @@ def test_what_the_sandbox_serves_itself_cannot(sandbox: "Sandbox") -> None:
         assert sandbox.request("GET", "/", headers={"Host": f"{port}-x"}).status_code == 403
 
 
-def test_killed_processes_come_back_and_nobody_is_signed_out(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    link = sandbox.exec("sandbox", "sign-in", "--url", sandbox.base_url).stdout.strip()
-    ticket = sandbox.request("POST", "/tickets").json()["ticket"]
+def test_killed_processes_come_back_and_nobody_is_signed_out(mended: "Sandbox") -> None:
+    link = mended.exec("sandbox", "sign-in", "--url", mended.base_url).stdout.strip()
+    ticket = mended.request("POST", "/tickets").json()["ticket"]
     with httpx.Client(timeout=30, trust_env=False, follow_redirects=True, headers=HTML) as browser:
         assert browser.get(link).status_code == 200
         for program in ("sandbox_server serve", "nginx"):
-            assert sandbox.exec("pkill", "-9", "-f", program).code == 0
-            until(lambda: sandbox.answers("/healthz"), 30, sandbox.logs)
-            assert browser.get(f"{sandbox.base_url}/").status_code == 200
-    assert ask(sandbox, f"/v1/sandbox?ticket={ticket}").status_code == 200
+            assert mended.exec("pkill", "-9", "-f", program).code == 0
+            until(lambda: mended.answers("/healthz"), 30, mended.logs)
+            assert browser.get(f"{mended.base_url}/").status_code == 200
+    assert ask(mended, f"/v1/sandbox?ticket={ticket}").status_code == 200
 
 
 def test_no_log_line_holds_a_credential(sandbox: "Sandbox") -> None:

@@ -106,7 +106,8 @@ def test_what_hooks_are_for_works_in_the_box(start_sandbox: Start) -> None:
         dpkg-deb --root-owner-group --build /tmp/p /tmp/hooked.deb >/dev/null; sudo dpkg -i /tmp/hooked.deb
         git config --global user.name Ada; echo kept >~/note"""
     service = "cd /srv && sudo touch here && (python3 -m http.server 9111 >/dev/stdout 2>&1 &)"
-    sandbox = start_sandbox(env={"BOX": "on", "RUN_HOOK_INIT": install, "RUN_HOOK_PRE_SERVICES": service, "RUN_HOOKS_STRICT": "true"})
+    hooks = {"RUN_HOOK_INIT": install, "RUN_HOOK_PRE_SERVICES": service, "RUN_HOOKS_STRICT": "true"}
+    sandbox = start_sandbox(env={"BOX": "on", "BROWSER_START": "lazy", **hooks})
     assert sandbox.run("hooked").stdout == "installed\n"
     assert sandbox.run("sh", "-c", "git config user.name; cat ~/note; stat -c %U ~/note").stdout == "Ada\nkept\ngem\n"
     until(lambda: "here" in sandbox.run("curl", "-s", "http://127.0.0.1:9111/").stdout)

@@ -232,15 +232,14 @@ def test_nobody_may_use_it_without_signing_in(sandbox: Sandbox) -> None:
     assert answer.status_code == 401
 
 
-def test_it_is_back_after_it_was_killed(start_sandbox: Callable[..., Sandbox]) -> None:
-    sandbox = start_sandbox()
+def test_it_is_back_after_it_was_killed(mended: Sandbox) -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    assert sandbox.request("POST", "/mcp", json=ping).json()["result"] == {}
+    assert mended.request("POST", "/mcp", json=ping).json()["result"] == {}
 
-    killed = sandbox.exec("pkill", "-9", "-f", "sandbox_server mcp")
+    killed = mended.exec("pkill", "-9", "-f", "sandbox_server mcp")
 
     assert killed.code == 0, killed.stderr
-    until(lambda: answers(sandbox, ping), 30, sandbox.logs)
+    until(lambda: answers(mended, ping), 30, mended.logs)
 
 
 def answers(sandbox: Sandbox, body: dict[str, object]) -> bool:

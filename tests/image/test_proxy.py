@@ -1,6 +1,6 @@
 """The forward proxy from outside: a real upstream that demands credentials, in a container beside the sandbox."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -118,26 +118,25 @@ def test_what_is_excluded_does_not_reach_the_upstream(proxied: Sandbox, upstream
     assert "near.example" not in engine("logs", upstream).stdout
 
 
-def test_the_upstream_is_changed_while_the_browser_runs(start_sandbox: Callable[..., Sandbox], upstream: str) -> None:
-    sandbox = start_sandbox()
-    browser = sandbox.exec("pgrep", "-o", "-f", "chromium.*user-data-dir").stdout
-    shell = sandbox.request("POST", "/v1/shell/sessions/create", json={"id": "before"})
+def test_the_upstream_is_changed_while_the_browser_runs(mended: Sandbox, upstream: str) -> None:
+    browser = mended.exec("pgrep", "-o", "-f", "chromium.*user-data-dir").stdout
+    shell = mended.request("POST", "/v1/shell/sessions/create", json={"id": "before"})
 
-    assert "ERR_NAME_NOT_RESOLVED" in loads(sandbox, f"{SITE}/1")
-    put = sandbox.request("PUT", "/v1/proxy/upstream", json={"server": f"agent:{PASSWORD}@{upstream}:3128"})
+    assert "ERR_NAME_NOT_RESOLVED" in loads(mended, f"{SITE}/1")
+    put = mended.request("PUT", "/v1/proxy/upstream", json={"server": f"agent:{PASSWORD}@{upstream}:3128"})
     assert (shell.status_code, put.status_code) == (200, 200), put.text
-    assert "behind the upstream" in loads(sandbox, f"{SITE}/2")
-    assert "behind the upstream" in curl(sandbox, SITE)
-    wrong = sandbox.request("PUT", "/v1/proxy/upstream", json={"server": f"agent:wrong@{upstream}:3128"})
+    assert "behind the upstream" in loads(mended, f"{SITE}/2")
+    assert "behind the upstream" in curl(mended, SITE)
+    wrong = mended.request("PUT", "/v1/proxy/upstream", json={"server": f"agent:wrong@{upstream}:3128"})
     assert wrong.status_code == 200
-    assert "refuses the credentials" in loads(sandbox, f"{SITE}/3")
+    assert "refuses the credentials" in loads(mended, f"{SITE}/3")
     command = {"server": f"{upstream}:3128", "auth_cmd": f"echo agent:{PASSWORD}"}
-    assert sandbox.request("PUT", "/v1/proxy/upstream", json=command).json()["data"]["username"] == "agent"
-    assert "behind the upstream" in loads(sandbox, f"{SITE}/4")
-    assert sandbox.request("GET", "/v1/proxy/health").json()["data"]["healthy"]
-    assert sandbox.request("DELETE", "/v1/proxy/upstream").status_code == 200
-    assert "ERR_NAME_NOT_RESOLVED" in loads(sandbox, f"{SITE}/5")
-    assert sandbox.exec("pgrep", "-o", "-f", "chromium.*user-data-dir").stdout == browser
+    assert mended.request("PUT", "/v1/proxy/upstream", json=command).json()["data"]["username"] == "agent"
+    assert "behind the upstream" in loads(mended, f"{SITE}/4")
+    assert mended.request("GET", "/v1/proxy/health").json()["data"]["healthy"]
+    assert mended.request("DELETE", "/v1/proxy/upstream").status_code == 200
+    assert "ERR_NAME_NOT_RESOLVED" in loads(mended, f"{SITE}/5")
+    assert mended.exec("pgrep", "-o", "-f", "chromium.*user-data-dir").stdout == browser
     assert browser.strip()
 
 

@@ -45,28 +45,26 @@ def test_the_desktop_is_recorded_into_the_agents_files(client: Client, sandbox: 
     assert (size(film), len(shown(film)) > 0) == ((1280, 1024), True)
 
 
-def test_a_film_plays_although_the_server_was_killed(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
-    sandbox = start_sandbox()
-    sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/film.mp4"})
-    until(lambda: duration(sandbox) > 3, 60)
-    sandbox.exec("sh", "-c", "kill -9 $(pgrep -f 'sandbox_server serve')")
-    until(lambda: sandbox.request("POST", "/v1/display/record", json={"action": "status"}).status_code == 200, 30)
-    assert shown(film_of(sandbox, "/home/gem/film.mp4", tmp_path))[-1].at >= 1
+def test_a_film_plays_although_the_server_was_killed(mended: "Sandbox", tmp_path: Path) -> None:
+    mended.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/film.mp4"})
+    until(lambda: duration(mended) > 3, 60)
+    mended.exec("sh", "-c", "kill -9 $(pgrep -f 'sandbox_server serve')")
+    until(lambda: mended.request("POST", "/v1/display/record", json={"action": "status"}).status_code == 200, 30)
+    assert shown(film_of(mended, "/home/gem/film.mp4", tmp_path))[-1].at >= 1
 
 
 def duration(sandbox: "Sandbox") -> float:
     return float(sandbox.request("POST", "/v1/display/record", json={"action": "status"}).json()["data"]["duration"])
 
 
-def test_what_the_desktop_plays_is_in_the_film(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
-    sandbox = start_sandbox()
-    until(lambda: sandbox.exec("test", "-S", "/run/sandbox-desktop/pulse/native").code == 0, 30)
-    sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/film.mp4"})
-    player_of = ["docker", "exec", "--user", "desktop", "--env", f"PULSE_SERVER={SERVER}", sandbox.name, "sh", "-c", PLAY]
+def test_what_the_desktop_plays_is_in_the_film(mended: "Sandbox", tmp_path: Path) -> None:
+    until(lambda: mended.exec("test", "-S", "/run/sandbox-desktop/pulse/native").code == 0, 30)
+    mended.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/played.mp4"})
+    player_of = ["docker", "exec", "--user", "desktop", "--env", f"PULSE_SERVER={SERVER}", mended.name, "sh", "-c", PLAY]
     with subprocess.Popen(player_of) as player:
-        until(lambda: max(loudness(film_of(sandbox, "/home/gem/film.mp4", tmp_path)), default=0) > 10000, 60, sandbox.logs)
+        until(lambda: max(loudness(film_of(mended, "/home/gem/played.mp4", tmp_path)), default=0) > 10000, 60, mended.logs)
         player.kill()
-    sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
+    mended.request("POST", "/v1/display/record", json={"action": "stop"})
 
 
 def test_the_agent_has_no_way_to_the_sound(sandbox: "Sandbox") -> None:
@@ -74,12 +72,11 @@ def test_the_agent_has_no_way_to_the_sound(sandbox: "Sandbox") -> None:
         assert sandbox.exec("env", f"PULSE_SERVER={server}", "pactl", "info", user="gem").code != 0
 
 
-def test_the_sound_is_back_after_its_server_was_killed(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
+def test_the_sound_is_back_after_its_server_was_killed(mended: "Sandbox") -> None:
     ask = ("env", f"PULSE_SERVER={SERVER}", "pactl", "get-default-sink")
-    until(lambda: sandbox.exec(*ask, user="control").stdout == "desktop\n", 30)
-    sandbox.exec("pkill", "-9", "pulseaudio")
-    until(lambda: sandbox.exec(*ask, user="control").stdout == "desktop\n", 30)
+    until(lambda: mended.exec(*ask, user="control").stdout == "desktop\n", 30)
+    mended.exec("pkill", "-9", "pulseaudio")
+    until(lambda: mended.exec(*ask, user="control").stdout == "desktop\n", 30)
 
 
 def test_sound_that_is_left_out_leaves_the_pictures(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:

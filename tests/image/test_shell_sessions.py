@@ -129,7 +129,7 @@ def test_long_output_is_cut_in_the_middle_unless_the_whole_is_asked_for(sandbox:
 
 
 def test_one_session_too_many_closes_none(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox(env={"MAX_SHELL_SESSIONS": "2"})
+    sandbox = start_sandbox(env={"MAX_SHELL_SESSIONS": "2", "BROWSER_START": "lazy"})
     run(sandbox, "one", "kept=yes")
     run(sandbox, "two", "true")
     refused = post(sandbox, "exec", id="three", command="true")
@@ -142,37 +142,35 @@ def test_one_session_too_many_closes_none(start_sandbox: Callable[..., "Sandbox"
     assert run(sandbox, "three", "echo in")["output"] == "in\n"
 
 
-def test_a_command_that_was_asked_before_the_server_died_is_answered_after(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    run(sandbox, "idle", "cd /usr; kept=yes")
-    run(sandbox, "busy", "read -r line; echo got $line; (exit 5)", async_mode=True)
-    run(sandbox, "closed", "true")
-    sandbox.request("DELETE", "/v1/shell/sessions/closed")
-    assert sandbox.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
-    until(lambda: sandbox.answers("/readyz"), 30, sandbox.logs)
-    assert run(sandbox, "idle", "pwd; echo $kept")["output"] == "/usr\nyes\n"
-    assert post(sandbox, "exec", id="closed", command="true").status_code == 404
-    assert post(sandbox, "exec", id="busy", command="true").status_code == 409
-    post(sandbox, "write", id="busy", input="input", press_enter=True)
-    assert post(sandbox, "wait", id="busy", seconds=30).json()["data"] == {"status": "completed"}
-    shown = post(sandbox, "view", id="busy").json()["data"]
+def test_a_command_that_was_asked_before_the_server_died_is_answered_after(mended: "Sandbox") -> None:
+    run(mended, "idle", "cd /usr; kept=yes")
+    run(mended, "busy", "read -r line; echo got $line; (exit 5)", async_mode=True)
+    run(mended, "closed", "true")
+    mended.request("DELETE", "/v1/shell/sessions/closed")
+    assert mended.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
+    until(lambda: mended.answers("/readyz"), 30, mended.logs)
+    assert run(mended, "idle", "pwd; echo $kept")["output"] == "/usr\nyes\n"
+    assert post(mended, "exec", id="closed", command="true").status_code == 404
+    assert post(mended, "exec", id="busy", command="true").status_code == 409
+    post(mended, "write", id="busy", input="input", press_enter=True)
+    assert post(mended, "wait", id="busy", seconds=30).json()["data"] == {"status": "completed"}
+    shown = post(mended, "view", id="busy").json()["data"]
     assert shown["exit_code"] == 5
     assert "got input" in shown["output"]
 
 
-def test_after_the_container_starts_again_a_session_is_opened_again_where_it_was(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    run(sandbox, "main", "cd /usr; lost=yes")
-    sandbox.stop()
-    assert engine("start", sandbox.name).code == 0
-    sandbox.wait_ready()
-    answer = post(sandbox, "exec", id="main", command="echo $PWD:$lost").json()
+def test_after_the_container_starts_again_a_session_is_opened_again_where_it_was(mended: "Sandbox") -> None:
+    run(mended, "main", "cd /usr; lost=yes")
+    mended.stop()
+    assert engine("start", mended.name).code == 0
+    mended.wait_ready()
+    answer = post(mended, "exec", id="main", command="echo $PWD:$lost").json()
     assert answer["data"]["output"] == "/usr:\n"
     assert "new one was opened" in answer["hint"]
 
 
 def test_however_often_the_container_starts_again_commands_without_a_session_use_the_same(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox(env={"MAX_SHELL_SESSIONS": "1"})
+    sandbox = start_sandbox(env={"MAX_SHELL_SESSIONS": "1", "BROWSER_START": "lazy"})
     used = set()
     for _ in range(3):
         answer = post(sandbox, "exec", command="echo hi")

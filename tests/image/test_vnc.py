@@ -110,10 +110,15 @@ def test_the_agent_has_no_way_to_the_vnc_server(sandbox: "Sandbox") -> None:
     assert sandbox.exec("ps", "-o", "user=", "-C", "X0tigervnc").stdout.strip() == "desktop"
 
 
-def test_a_viewer_sees_the_size_that_the_screen_is_given(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    sandbox.request("POST", "/v1/browser/config", json={"resolution": {"width": 1900, "height": 1000}})
-    until(lambda: size(sandbox) == (1900, 1000))  # the VNC server is told by the X server, in its own time
+def test_a_viewer_sees_the_size_that_the_screen_is_given(mended: "Sandbox") -> None:
+    give_size(mended, 1900, 1000)
+    give_size(mended, 1280, 1024)
+
+
+def give_size(sandbox: "Sandbox", width: int, height: int) -> None:
+    """Give the screen a size and wait until a viewer sees it: the VNC server is told by the X server, in its own time."""
+    sandbox.request("POST", "/v1/browser/config", json={"resolution": {"width": width, "height": height}})
+    until(lambda: size(sandbox) == (width, height))
 
 
 def size(sandbox: "Sandbox") -> tuple[int, int]:

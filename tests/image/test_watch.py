@@ -1,7 +1,7 @@
 """File watches through the gateway, by the published SDK and by server-sent events."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,27 +79,25 @@ def test_a_file_is_waited_for(client: Client, sandbox: "Sandbox", folder: str) -
     assert there["event"]["type"] == there["data"]["event"]["type"] == "create"
 
 
-def test_watchers_are_listed_and_stopped_and_limited(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    made = [sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem"}) for _ in range(32)]
+def test_watchers_are_listed_and_stopped_and_limited(mended: "Sandbox") -> None:
+    made = [mended.request("POST", "/v1/file/watch", json={"path": "/home/gem"}) for _ in range(32)]
     assert {response.status_code for response in made} == {200}
-    assert len(sandbox.request("GET", "/v1/file/watch").json()["watchers"]) == 32
-    refused = sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem"})
+    assert len(mended.request("GET", "/v1/file/watch").json()["watchers"]) == 32
+    refused = mended.request("POST", "/v1/file/watch", json={"path": "/home/gem"})
     assert (refused.status_code, refused.json()["success"]) == (429, False)
-    first = made[0].json()["watcher_id"]
-    assert sandbox.request("DELETE", f"/v1/file/watch/{first}").status_code == 200
-    assert sandbox.request("DELETE", f"/v1/file/watch/{first}").status_code == 404
-    assert sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem/missing"}).status_code == 404
+    for one in made:
+        assert mended.request("DELETE", f"/v1/file/watch/{one.json()['watcher_id']}").status_code == 200
+    assert mended.request("DELETE", f"/v1/file/watch/{made[0].json()['watcher_id']}").status_code == 404
+    assert mended.request("POST", "/v1/file/watch", json={"path": "/home/gem/missing"}).status_code == 404
 
 
-def test_watching_goes_on_after_the_watching_process_was_killed(start_sandbox: Callable[..., "Sandbox"]) -> None:
-    sandbox = start_sandbox()
-    sandbox.run("mkdir", "/home/gem/watched")  # in the home a kernel that gets ready writes its profile
-    watcher = sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem/watched", "debounce": 50}).json()["watcher_id"]
-    assert sandbox.exec("pkill", "-9", "-u", "gem", "-f", "sandbox_server spawn").code == 0
+def test_watching_goes_on_after_the_watching_process_was_killed(mended: "Sandbox") -> None:
+    mended.run("mkdir", "/home/gem/watched")  # in the home a kernel that gets ready writes its profile
+    watcher = mended.request("POST", "/v1/file/watch", json={"path": "/home/gem/watched", "debounce": 50}).json()["watcher_id"]
+    assert mended.exec("pkill", "-9", "-u", "gem", "-f", "sandbox_server spawn").code == 0
     poll = f"/v1/file/watch/{watcher}/poll"
-    [lost] = sandbox.request("POST", poll, json={"timeout": 30}).json()["events"]
+    [lost] = mended.request("POST", poll, json={"timeout": 30}).json()["events"]
     assert (lost["type"], lost["reason"]) == ("overflow", "watching was interrupted")
-    sandbox.run("touch", "/home/gem/watched/after")
-    [seen] = sandbox.request("POST", poll, json={"cursor": 1, "timeout": 30}).json()["events"]
+    mended.run("touch", "/home/gem/watched/after")
+    [seen] = mended.request("POST", poll, json={"cursor": 1, "timeout": 30}).json()["events"]
     assert (seen["type"], seen["relative_path"]) == ("create", "after")
