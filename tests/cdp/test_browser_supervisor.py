@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.drivers.stats.system import listening_ports
 
@@ -94,6 +96,7 @@ def test_killed_it_is_back_with_its_tabs_in_order(make_owner: MakeOwner, until: 
     assert sorted(urls(owner)) == sorted(before) == sorted(["about:blank#home", "about:blank#one", "data:text/html,<title>two</title>"])
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_it_keeps_its_tabs_and_its_profile(make_owner: MakeOwner, until: Until) -> None:
     owner = started(make_owner(), until)
     open_tabs(owner, "about:blank#one")
@@ -106,6 +109,7 @@ def test_killed_again_and_again_it_keeps_its_tabs_and_its_profile(make_owner: Ma
     assert not list(owner.home.glob("*.aside-*"))
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_replaced(make_owner: MakeOwner, until: Until) -> None:
     owner = make_owner()
     owner.start(PULSE=0.1, HUNG=10.0)  # a browser on a busy machine does not count as one
@@ -183,6 +187,7 @@ def test_a_lock_that_an_unclean_stop_left_does_not_keep_it_from_starting(make_ow
     assert os.readlink(owner.profile / "SingletonLock").endswith(f"-{owner.pid}")
 
 
+@pytest.mark.slow
 def test_a_profile_that_it_keeps_dying_of_is_set_aside_and_kept(make_owner: MakeOwner, until: Until) -> None:
     owner = make_owner()
     program = owner.folder / "browser"

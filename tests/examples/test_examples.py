@@ -79,6 +79,7 @@ def test_a_deep_agent_works_in_the_sandbox(sandbox: Sandbox) -> None:
     assert sandbox.run("cat", "/home/gem/greet.py").stdout == program
 
 
+@pytest.mark.slow
 def test_a_browser_use_agent_drives_the_browser(sandbox: Sandbox, site: str) -> None:
     def tell(conversation: Conversation) -> dict[str, Any]:
         seen = "Welcome to the site" in text_of(conversation[-1])

@@ -10,6 +10,13 @@ from agent_sandbox import Sandbox as Client
 from tests.image.container import Launcher, Sandbox
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that start a container of their own as slow: that alone takes five seconds."""
+    for item in items:
+        if "start_sandbox" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 def new_launcher(session: str, *, boxed: bool = True) -> Launcher:
     """What starts containers of the image under test; `session` tells theirs from others of this run."""
     image, run = os.environ.get("TANDEM_IMAGE"), os.environ.get("TANDEM_RUN")

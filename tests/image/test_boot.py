@@ -59,6 +59,7 @@ def test_with_our_profile_the_agent_can_make_a_user_namespace(sandbox: Sandbox) 
 
 
 @pytest.mark.parametrize("component", ["spawn", "serve", "mcp", "gateway"])
+@pytest.mark.slow
 def test_a_component_that_is_killed_is_back(sandbox: Sandbox, component: str) -> None:
     _, before = processes(sandbox)[component]
     assert sandbox.exec("kill", "-9", str(before)).code == 0
@@ -80,6 +81,7 @@ def test_stopping_is_clean_and_runs_the_hooks(start_sandbox: Start) -> None:
     assert stopped == sorted(stopped)
 
 
+@pytest.mark.slow
 def test_a_container_that_was_killed_starts_again(mended: Sandbox) -> None:
     engine("kill", mended.name)
     engine("start", mended.name)

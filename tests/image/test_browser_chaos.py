@@ -46,6 +46,7 @@ def keeps(sandbox: Sandbox) -> bool:
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.slow
 def test_after_a_death_the_next_try_works_and_the_tabs_are_there(mended: Sandbox, victim: str) -> None:
     until(lambda: works(mended), PATIENCE)
     if not keeps(mended):

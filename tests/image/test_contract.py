@@ -20,6 +20,12 @@ SHORT = {"timeout": 1, "duration": 0.1}
 SPARED = {"POST /v1/file/watch/wait": "it waits for a file, whatever the path"}
 """Operations that are not called, and why."""
 
+SLOW = {
+    f"POST /v1/browser/{name}"
+    for name in ("restart", "page/record", "page/upload_file", "page/check", "page/uncheck", "page/select_option")
+}
+"""Operations that take over five seconds, because some of the requests are right: they film, or wait for what is not on the page."""
+
 WRONG_VALUES: tuple[Any, ...] = (None, True, -1, 1e308, 2**63, "", "x" * 5000, "a\0b", [None], {"a": {"b": []}})
 WRONG_BODIES = (b"", b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b'{"a": NaN}', b"[" * 50_000, b'{"a":' * 2000 + b"1" + b"}" * 2000)
 
@@ -52,7 +58,10 @@ def test_every_described_route_is_there(sandbox: Sandbox) -> None:
         assert answer.status_code in (200, 204, 405), f"{name}: {answer.status_code} {answer.text}"
 
 
-@pytest.mark.parametrize(("verb", "path", "entry"), [pytest.param(*rest, id=name) for name, *rest in operations()])
+@pytest.mark.parametrize(
+    ("verb", "path", "entry"),
+    [pytest.param(*rest, id=name, marks=pytest.mark.slow if name in SLOW else ()) for name, *rest in operations()],
+)
 def test_no_wrong_request_makes_the_api_fail(target: Sandbox, verb: str, path: str, entry: dict[str, Any]) -> None:
     for label, request in wrong_requests(path, entry):
         url = f"{target.base_url}{request.pop('path')}"

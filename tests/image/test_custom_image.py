@@ -49,6 +49,7 @@ def test_its_mcp_server_stands_behind_the_hub(custom: Sandbox) -> None:
     assert called(custom, "notes_read", {}) == {"result": ["buy milk"]}
 
 
+@pytest.mark.slow
 def test_the_check_of_the_build_finds_what_was_added_and_what_is_wrong_with_it(custom: Sandbox) -> None:
     good = custom.exec("sandbox", "plugins", "check")
     assert good.code == 0, good.stdout

@@ -45,6 +45,7 @@ def pids(sandbox: "Sandbox", program: str) -> list[str]:
 
 
 @pytest.mark.parametrize("part", PARTS)
+@pytest.mark.slow
 def test_the_desktop_is_whole_again_after_a_part_was_killed(own: "Sandbox", part: str) -> None:
     until(lambda: is_whole(own), PATIENCE, own.logs)
     before = pids(own, PARTS[part])

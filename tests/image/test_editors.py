@@ -59,6 +59,7 @@ def running(sandbox: Sandbox) -> set[str]:
     return {editor["name"] for editor in sandbox.request("GET", "/v1/editors").json()["data"]["editors"] if editor["running"]}
 
 
+@pytest.mark.slow
 def test_a_programs_first_hit_starts_an_editor_and_says_when_to_come_again(sandbox: Sandbox) -> None:
     answer = sandbox.request("GET", "/code-server/")
     assert (answer.status_code, answer.json()["message"]) == (503, "code-server is starting")
@@ -142,6 +143,7 @@ def test_a_page_of_another_name_cannot_reach_an_editor_directly(started: Sandbox
     assert code.run(*status, address).stdout != "403"
 
 
+@pytest.mark.slow
 def test_editors_that_nobody_uses_end(idle: Sandbox) -> None:
     until(lambda: running(idle) == set(), JUPYTERLAB_LOOKS_SECONDS + 60)
 

@@ -173,6 +173,7 @@ def test_what_the_sandbox_serves_itself_cannot(sandbox: "Sandbox") -> None:
         assert sandbox.request("GET", "/", headers={"Host": f"{port}-x"}).status_code == 403
 
 
+@pytest.mark.slow
 def test_killed_processes_come_back_and_nobody_is_signed_out(mended: "Sandbox") -> None:
     link = mended.exec("sandbox", "sign-in", "--url", mended.base_url).stdout.strip()
     ticket = mended.request("POST", "/tickets").json()["ticket"]

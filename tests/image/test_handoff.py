@@ -184,6 +184,7 @@ def answer_all(person: Person, note: str) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.slow
 async def test_a_client_waits_past_its_own_timeout_while_it_hears_of_progress(told: Sandbox) -> None:
     command = (NODE, "--input-type=module", "-", f"{told.base_url}/mcp", told.api_key)
     client = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

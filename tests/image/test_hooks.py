@@ -76,11 +76,13 @@ def sprung(sandbox: Sandbox) -> set[tuple[str, str, str]]:
     return {(name, user, where) for name, user, where in (line.split() for line in told.splitlines())}
 
 
+@pytest.mark.slow
 def test_hooks_run_and_walk_into_what_an_earlier_run_left(trapped: Sandbox) -> None:
     assert trapped.logs().count("hook-is-done") >= 2
     assert {name for name, _, _ in sprung(trapped)} >= SPRUNG_BY_THE_HOOK
 
 
+@pytest.mark.slow
 def test_what_an_earlier_run_left_runs_as_nobody_but_the_agent(trapped: Sandbox) -> None:
     trapped.exec(
         "sh", "-c", "kill -9 $(pgrep -f 'nginx: master|Xvfb|pulseaudio|dbus-daemon|haproxy -W|openbox|sandbox_server (mcp|stream)')"

@@ -20,6 +20,7 @@ def launcher() -> Iterator[Launcher]:
         made.remove()
 
 
+@pytest.mark.slow
 def test_a_host_that_allows_no_box_gets_the_next_isolation_level_and_is_told(launcher: Launcher) -> None:
     sandbox = launcher.start()
     told = sandbox.request("GET", "/v1/capabilities").json()["data"]

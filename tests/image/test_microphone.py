@@ -85,6 +85,7 @@ def spoken(page: Page) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_programs_hear_who_drives_once_they_switch_it_on_and_nobody_after_that(browser: Browser, sandbox: Sandbox) -> None:
     with opened(browser, sandbox) as page:
         page.locator("tandem-view canvas").click()
@@ -104,6 +105,7 @@ def of_the_person(page: Page, sandbox: Sandbox) -> dict[str, str]:
     return {"Cookie": cookies, "Origin": sandbox.base_url}
 
 
+@pytest.mark.slow
 def test_a_page_in_the_desktops_browser_hears_who_drives(browser: Browser, sandbox: Sandbox) -> None:
     with opened(browser, sandbox) as page:
         page.locator("tandem-view canvas").click()

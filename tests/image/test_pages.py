@@ -38,6 +38,7 @@ def test_a_dialog_is_answered_and_told(api: httpx.Client) -> None:
     assert api.post("/v1/browser/page/evaluate", json={"expression": "document.title"}).json()["data"] == "true"
 
 
+@pytest.mark.slow
 def test_a_page_that_hangs_is_told_and_left(api: httpx.Client) -> None:
     api.post("/v1/browser/page/navigate", json={"url": PAGE}).raise_for_status()
     api.post("/v1/browser/page/evaluate", json={"expression": "setTimeout(() => { for (;;); }, 100), null"})

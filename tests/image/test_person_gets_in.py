@@ -83,6 +83,7 @@ def take_over(sandbox: Sandbox) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("crowd", CROWDS)
+@pytest.mark.slow
 def test_a_person_gets_in_whatever_the_agent_takes(crowded: Sandbox, agent: Agent, crowd: str) -> None:
     with cast("AbstractContextManager[None]", CROWDS[crowd](agent)):
         person = take_over(crowded)
@@ -93,6 +94,7 @@ def test_a_person_gets_in_whatever_the_agent_takes(crowded: Sandbox, agent: Agen
     until(lambda: crowded.request("POST", "/v1/bash/exec", json={"command": "echo fine"}).json()["data"]["stdout"] == "fine\n", 60)
 
 
+@pytest.mark.slow
 def test_a_person_and_the_command_line_get_in_whatever_comes_from_another_machine(crowded: Sandbox, launcher: Launcher) -> None:
     attacker = launcher.beside(["/opt/venv/bin/python", "-c", IDLE, crowded.name, "6000", "60"])
     until(lambda: int((engine("logs", "--tail", "1", attacker).stdout or "0").split()[0]) >= 1000, 30)

@@ -259,6 +259,7 @@ ThreadingHTTPServer(("127.0.0.1", 8125), Site).serve_forever()
 """
 
 
+@pytest.mark.slow
 def test_in_a_fresh_window_there_is_nothing_of_the_agents_and_nobody_else_sees_it(sandbox: "Sandbox", person: Person) -> None:
     sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/fresh.py", "content": FRESH_SERVER})
     sandbox.request("POST", "/v1/bash/exec", json={"command": "python3 /home/gem/fresh.py", "async_mode": True})

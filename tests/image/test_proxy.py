@@ -118,6 +118,7 @@ def test_what_is_excluded_does_not_reach_the_upstream(proxied: Sandbox, upstream
     assert "near.example" not in engine("logs", upstream).stdout
 
 
+@pytest.mark.slow
 def test_the_upstream_is_changed_while_the_browser_runs(mended: Sandbox, upstream: str) -> None:
     browser = mended.exec("pgrep", "-o", "-f", "chromium.*user-data-dir").stdout
     shell = mended.request("POST", "/v1/shell/sessions/create", json={"id": "before"})

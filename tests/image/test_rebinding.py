@@ -83,6 +83,7 @@ def ran(sandbox: Sandbox, command: str) -> int:
     return code
 
 
+@pytest.mark.slow
 def test_a_page_on_a_rebound_name_runs_nothing_and_learns_nothing(browser: Browser, anyones: Sandbox) -> None:
     for authority in (f"{EVIL}:8080", f"3000-{EVIL}:8080"):
         outcomes = attack(browser, authority)

@@ -45,6 +45,7 @@ def test_the_desktop_is_recorded_into_the_agents_files(client: Client, sandbox: 
     assert (size(film), len(shown(film)) > 0) == ((1280, 1024), True)
 
 
+@pytest.mark.slow
 def test_a_film_plays_although_the_server_was_killed(mended: "Sandbox", tmp_path: Path) -> None:
     mended.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/film.mp4"})
     until(lambda: duration(mended) > 3, 60)

@@ -25,6 +25,7 @@ def stage(sandbox: Sandbox) -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.slow
 def test_what_an_agent_cannot_do_alone_it_does_with_a_person(stage: Stage, browser: Browser, name: str) -> None:
     scenario = SCENARIOS[name]
     assert not alone(stage, scenario).done

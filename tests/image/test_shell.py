@@ -109,6 +109,7 @@ def test_sessions_and_what_runs_in_them_outlive_a_killed_component(client: Clien
     assert "got it" in busy.output
 
 
+@pytest.mark.slow
 def test_a_hundred_megabytes_of_output_leave_the_server_as_small_as_it_was(client: Client, sandbox: "Sandbox") -> None:
     before = _memory(sandbox)
     done = client.shell.exec_command(command="seq 1 13000000", no_change_timeout=60).data

@@ -159,6 +159,7 @@ def test_a_command_that_was_asked_before_the_server_died_is_answered_after(mende
     assert "got input" in shown["output"]
 
 
+@pytest.mark.slow
 def test_after_the_container_starts_again_a_session_is_opened_again_where_it_was(mended: "Sandbox") -> None:
     run(mended, "main", "cd /usr; lost=yes")
     mended.stop()

@@ -107,6 +107,7 @@ SEEN = "(({ opacity, width }) => `${opacity} ${width}`)(document.querySelector('
 VIDEO_FRAMES = "document.querySelector('tandem-view').videoFrames"
 
 
+@pytest.mark.slow
 async def test_a_page_that_is_not_secure_is_shown_a_video_as_a_track_and_the_exact_picture_after_it(
     own: "Sandbox", sandbox: "Sandbox"
 ) -> None:
@@ -139,6 +140,7 @@ PLACE = f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])({VIEW
 FIELD = "<title>-</title><textarea style='position:fixed;inset:0;background:rgb(123,17,201)' oninput='document.title=value'></textarea>"
 
 
+@pytest.mark.slow
 def test_firefox_shows_the_desktop_bit_for_bit_and_a_video_by_datagrams_and_a_person_acts_there(own: "Sandbox", tmp_path: "Path") -> None:
     """On an origin that is secure to it, at a name, with codecs that Debian has for it."""
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]

@@ -305,6 +305,7 @@ def is_exact(page: Page, sandbox: Sandbox) -> bool:
     return one.size == other.size and one.tobytes() == other.tobytes()
 
 
+@pytest.mark.slow
 def test_a_desktop_of_3840x2160_is_exact_to_viewers_of_two_sizes_and_so_is_what_it_becomes(browser: Browser, sandbox: Sandbox) -> None:
     go(sandbox, STILL)
     with opened(browser, sandbox) as large, opened(browser, sandbox, viewport={"width": 800, "height": 600}) as small:

@@ -64,6 +64,7 @@ def pids(sandbox: Sandbox) -> dict[str, str]:
     return {name: sandbox.exec("pgrep", "-o", name).stdout for name in ("Xvfb", "openbox", "chromium")}
 
 
+@pytest.mark.slow
 def test_root_in_the_box_gets_nothing_past_the_door_to_the_display(sandbox: Sandbox) -> None:
     before = pids(sandbox)
     done = sandbox.run("python3", "/home/gem/guest.py", user="root")
@@ -97,6 +98,7 @@ def test_a_server_that_no_program_can_be_is_refused_when_it_is_added(sandbox: Sa
 
 
 @pytest.mark.parametrize("kind", ["deep", "deaf", "asks", "notices", "stderr", "dies", "many"])
+@pytest.mark.slow
 def test_a_hostile_server_harms_itself_alone(sandbox: Sandbox, kind: str) -> None:
     add(sandbox, kind).raise_for_status()
     try:

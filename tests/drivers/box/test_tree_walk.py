@@ -29,6 +29,7 @@ def deep(tmp_path: Path) -> Iterator[str]:
     tree_walk.remove([str(top)])
 
 
+@pytest.mark.slow
 def test_a_tree_of_any_depth_is_counted_and_removed(deep: str) -> None:
     began = time.monotonic()
     files, size = tree_walk.usage(deep)

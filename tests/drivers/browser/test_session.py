@@ -86,6 +86,7 @@ async def test_a_page_that_is_not_in_front_is_acted_on(session: BrowserSession, 
         assert await driven.page.title() == "true"
 
 
+@pytest.mark.slow
 async def test_a_page_that_hangs_is_a_conflict_until_it_is_revived(
     session: BrowserSession, web: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ async def test_a_tab_that_closes_when_it_is_to_be_driven_is_a_conflict(session: 
     assert closed.value.details["reason"] in ("closed", "not_responding")  # the strip may have it for a moment longer
 
 
+@pytest.mark.slow
 async def test_a_page_that_hangs_before_anything_is_attached_is_named(
     session: BrowserSession, shared: Process, web: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

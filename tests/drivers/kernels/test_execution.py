@@ -265,6 +265,7 @@ async def test_a_number_of_dropped_bytes_that_cannot_be_is_not_believed(dropped:
     assert (await told([], {"status": "ok", "dropped": dropped})).dropped == 0
 
 
+@pytest.mark.slow
 async def test_an_exception_as_large_as_memory_leaves_the_relay_as_it_was(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
     for code in ("raise ValueError('x' * 100_000_000)", "'x' * 100_000_000"):

@@ -235,6 +235,7 @@ def test_a_worker_keeps_no_descriptor_of_the_spawner(spawner: "SpawnerDaemon") -
     assert (uid, pid, fds) == (1000, reply["pid"], 5)  # three streams, its socket, the listing itself
 
 
+@pytest.mark.slow
 def test_thousands_of_processes_leave_no_zombie_and_no_descriptor(spawner: "SpawnerDaemon", until: Until) -> None:
     fds = Path(f"/proc/{spawner.pid}/fd")
     with connect(spawner) as sock:  # served, so it has opened all that is its own

@@ -18,6 +18,7 @@ async def test_a_tab_is_named_by_its_place(pages: Pages) -> None:
     assert "tab" in await pages.refuses("GET page/text", tab=-1)
 
 
+@pytest.mark.slow
 async def test_fifty_tabs_that_somebody_opened_are_told_as_their_number(pages: Pages) -> None:
     await pages.visit("/form")
     for _ in range(50):
