@@ -15,9 +15,8 @@ from sandbox_server.settings import Settings
 COOKIE_BYTES = 16
 SOCKETS = Path("/tmp/.X11-unix")
 _LOCAL, _WILD = 256, 65535
-"""Address families (Xauth(3)): this host by name, for older clients, and any address.
-
-A client that is given a socket's path uses display 0, so an entry for any display number is needed too.
+"""Address families (Xauth(3)): this host by name, for older clients, and any address. A client that is given a socket's
+path uses display 0, so an entry for any display number is needed too.
 """
 
 

@@ -61,7 +61,7 @@ def test_a_place_that_nobody_can_be_told_to_leave_is_kept(quota: Quota) -> None:
     for _ in range(3):
         quota.take("agent", person=False)
     fill(quota, "ann#1", 3, person=True)
-    with pytest.raises(ResourceExhausted, match="nobody has more of them than you"):
+    with pytest.raises(ResourceExhausted, match="no one has more of them than you"):
         quota.take("ann#1", person=True)
 
 

@@ -78,7 +78,7 @@ def markdown(file: BinaryIO, options: Options) -> dict[str, Any]:
 
     extension, charset = kind_of(file, options)
     if extension is None:
-        raise Problem("There is no converter for what is there: it is neither text nor a document that is known.")
+        raise Problem("The content is neither text nor a supported document.")
     known = StreamInfo(extension=extension, charset=charset, url=options.get("url"))
     converter = MarkItDown(enable_builtins=False)
     for each in _converters(converter):

@@ -66,7 +66,7 @@ class Web:
                 known = await self._follow(url, file)
         except TimeoutError:
             file.close()
-            raise Conflict(f"fetching took more than {self._seconds:g} s", reason="timeout") from None
+            raise Conflict(f"fetching the document took more than {self._seconds:g} s", reason="timeout") from None
         except BaseException:
             file.close()
             raise
@@ -79,7 +79,7 @@ class Web:
         try:
             url = _checked(httpx2.URL(address))
         except httpx2.InvalidURL as error:
-            raise InvalidArgument(f"this is no address: {error}", field="uri") from None
+            raise InvalidArgument(f"invalid URL: {error}", field="uri") from None
         authorities = ssl.create_default_context()
         for _ in range(MAX_REDIRECTS + 1):
             async with self._asked(authorities, url) as response:
@@ -135,7 +135,7 @@ class Web:
         async for piece in _plain(response, host):
             written += len(piece)
             if written > self._max_bytes:
-                raise TooLarge(f"the document is over {self._max_bytes} bytes", limit=self._max_bytes)
+                raise TooLarge(f"the document exceeds {self._max_bytes} bytes", limit=self._max_bytes)
             await in_thread(file.write, piece)
 
 
@@ -147,7 +147,7 @@ async def _plain(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]
             yield piece
         return
     if encoding not in ("gzip", "x-gzip"):
-        raise Conflict(f"{host} answers in an encoding that was not asked for: {encoding}", reason="encoding")
+        raise Conflict(f"{host} answered in an unsupported content encoding: {encoding}", reason="encoding")
     inflating = zlib.decompressobj(zlib.MAX_WBITS | 16)
     async for piece in response.aiter_raw():
         rest = piece
@@ -155,7 +155,7 @@ async def _plain(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]
             try:
                 yield inflating.decompress(rest, MAX_PIECE)
             except zlib.error as error:
-                raise Conflict(f"{host} answers with broken gzip: {error}", reason="encoding") from None
+                raise Conflict(f"{host} answered with invalid gzip data: {error}", reason="encoding") from None
             rest = inflating.unconsumed_tail
 
 
@@ -163,7 +163,7 @@ def _checked(url: "httpx2.URL") -> "httpx2.URL":
     if url.scheme not in ("http", "https"):
         raise InvalidArgument(f"only http and https are fetched, not {url.scheme or 'this'}:", field="uri")
     if not url.host or "%" in url.host or not 0 < (url.port or 80) < 65536:
-        raise InvalidArgument("this is no address: it names no host, or no port", field="uri")
+        raise InvalidArgument("invalid URL: it has no host, or an invalid port", field="uri")
     return url
 
 

@@ -17,10 +17,7 @@ _CHANGES = sum(1 << bit for bit in (4, 5, 6, 7, 8, 9, 10, 11, 12))
 READING = EXECUTE | READ_FILE | READ_DIR
 WRITING = WRITE_FILE | _CHANGES | REFER | TRUNCATE
 NOTHING = MAKE_CHAR | MAKE_BLOCK
-"""Rights that no user has anyway.
-
-A process that gives up any can no longer mount, nor trace processes that have not.
-"""
+"""Rights that no user has anyway. A process that gives up any can no longer mount, nor trace processes that have not."""
 SCOPED = 0b11
 """Abstract Unix sockets and signals stay inside, if the kernel supports it."""
 TRUNCATION_ABI, SCOPES_ABI = 3, 6

@@ -147,7 +147,7 @@ class Kernels:
 
     async def _known(self, name: str) -> Python:
         if not self._enabled:
-            raise Unavailable("there are no kernels here: the component jupyter is disabled")
+            raise Unavailable("there are no kernels: the component jupyter is disabled")
         return await self.pythons.get(name)
 
     async def _start_default(self) -> Kernel:

@@ -39,7 +39,6 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)
 """The directory of this package."""
 RECONNECT_MS = 2
 """Milliseconds until a socket retries a kernel that does not listen yet (zmq_setsockopt(3), ZMQ_RECONNECT_IVL).
-
 ZeroMQ's default of 100 is longer than a kernel's start. The interval doubles up to `MAX_RECONNECT_MS`.
 """
 MAX_RECONNECT_MS = 100
@@ -165,7 +164,7 @@ class KernelLink:
         if not (await asyncio.wait([reply], timeout=OVERDUE_SECONDS))[0]:
             await asyncio.wait([reply, self._greet()], return_when=asyncio.FIRST_COMPLETED)
         if not reply.done():
-            raise NoReplyError("it has run the code and did not say how that ended")
+            raise NoReplyError("the kernel ran the code but did not report how it ended")
         return reply.result()
 
     def _greet(self) -> "asyncio.Future[Message]":

@@ -23,10 +23,7 @@ GRACE = 1.0
 """Seconds that a program has to end after SIGTERM."""
 FILE_SECONDS = 30.0
 TOLD_SECONDS = 1.0
-"""Seconds to wait for the report of the exception that ended a program.
-
-Child processes that it left may hold the socket.
-"""
+"""Seconds to wait for the report of the exception that ended a program. Child processes that it left may hold the socket."""
 MAX_TOLD = 16 << 20
 """Limit in bytes of that report."""
 
@@ -139,7 +136,7 @@ class NodeScripts:
 def _inside(directory: str, files: Mapping[str, str]) -> dict[str, str]:
     for name in files:
         if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
-            raise InvalidArgument(f"file name {name!r} does not stay in the directory of the program", file=name)
+            raise InvalidArgument(f"file name {name!r} is outside the program's directory", file=name)
     return {f"{directory}/{name}": text for name, text in files.items()}
 
 

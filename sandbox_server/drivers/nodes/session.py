@@ -182,7 +182,7 @@ class NodeSession:
             async with asyncio.timeout(limits.timeout):
                 await self._free.acquire()
         except TimeoutError:
-            raise Conflict(f"session {self.id!r} has run other code for {limits.timeout:g} s", session_id=self.id) from None
+            raise Conflict(f"session {self.id!r} still runs other code after {limits.timeout:g} s", session_id=self.id) from None
         try:
             return await self._execute(code, limits, typescript=typescript, stdin=stdin)
         finally:

@@ -101,7 +101,7 @@ class X11Screen:
             async with asyncio.timeout(BUSY_SECONDS):
                 await self._free.acquire()
         except TimeoutError:
-            raise ResourceExhausted(f"{MAX_PICTURES} pictures are being made already", retry_after=1) from None
+            raise ResourceExhausted(f"at most {MAX_PICTURES} screenshots can be taken at once", retry_after=1) from None
         try:
             taken, screen = await self.grab(region, cursor=cursor)
             return await in_thread(_shot, taken, screen, form, quality, scale, executor=self._encoders)
@@ -156,7 +156,7 @@ def resize(display: Display, size: Size) -> None:
     root = display.screen().root
     limits = randr.get_screen_size_range(root)
     if not (MIN_SIZE[0] <= width <= limits.max_width and MIN_SIZE[1] <= height <= limits.max_height):
-        raise Conflict(f"the display does not take the size {width}x{height}")
+        raise Conflict(f"the display does not support the size {width}x{height}")
     display.grab_server()
     try:
         resources = root.xrandr_get_screen_resources()

@@ -146,7 +146,7 @@ async def test_redirects_come_to_an_end(web: Callable[..., Web], port: int) -> N
     [
         ("/missing", "one.example answered 404"),
         ("/broken-gzip", "broken gzip"),
-        ("/brotli", "an encoding that was not asked for: br"),
+        ("/brotli", "unsupported content encoding: br"),
         ("/cut", "cannot be fetched from"),
     ],
 )

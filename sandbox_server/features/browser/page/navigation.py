@@ -1,4 +1,4 @@
-"""Going from page to page."""
+"""Navigation between pages."""
 
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,27 +21,27 @@ type WaitUntil = Literal["load", "domcontentloaded", "networkidle", "commit"]
 
 class ReloadRequest(Acting):
     wait_until: WaitUntil = "load"
-    """What to wait for: the first bytes, the document, everything in it, or half a second without a request."""
+    """What to wait for: the first bytes, the document, all its resources, or half a second without requests."""
     timeout: Seconds = LOAD_SECONDS
-    """Seconds to wait for that."""
+    """Limit of that wait in seconds."""
 
 
 class NavigateRequest(ReloadRequest):
     url: Annotated[str, Field(min_length=1, max_length=2_000_000)]
-    """Where to; `http://` is put before what has no scheme."""
+    """The URL. Without a scheme, `http://` is added."""
 
 
 class Landed(Model):
-    """Where the page is now."""
+    """The page's location after the navigation."""
 
     url: str
     title: str
     status: int | None
-    """The document's HTTP status; null where there was no request for it, as for a part of the same document."""
+    """The document's HTTP status; null without a request for it, as for a fragment of the same document."""
 
 
 class Navigation:
-    """Loads pages. A page that crashed or hangs is made blank first, so that it can be left."""
+    """Navigates pages. A crashed or hanging page is first replaced by a blank one."""
 
     tag = "browser-page"
 
@@ -50,7 +50,7 @@ class Navigation:
 
     @operation("POST /v1/browser/page/navigate", scope="browser", acts="cdp")
     async def navigate(self, request: NavigateRequest) -> Reply[Landed]:
-        """Load an address in the page."""
+        """Load a URL in the page."""
         async with driving(self._session, request, "loading the page", revive=True) as driven:
             timeout = milliseconds(request.timeout)
             response = await driven.frame.goto(address(request.url), wait_until=request.wait_until, timeout=timeout)
@@ -66,7 +66,7 @@ class Navigation:
         acts="cdp",
     )
     async def go_back(self, request: ReloadRequest) -> Reply[Landed]:
-        """Go back to the page before."""
+        """Go back in the history."""
         return await self._go(request, -1)
 
     @operation(
@@ -78,12 +78,12 @@ class Navigation:
         acts="cdp",
     )
     async def go_forward(self, request: ReloadRequest) -> Reply[Landed]:
-        """Go forward to the page that was gone back from."""
+        """Go forward in the history."""
         return await self._go(request, 1)
 
     @operation("POST /v1/browser/page/reload", scope="browser", acts="cdp")
     async def reload(self, request: ReloadRequest) -> Reply[Landed]:
-        """Load the page again; one that crashed or hangs too."""
+        """Reload the page, also if it crashed or hangs."""
         url = (await self._session.tab(request.tab)).url
         timeout, until = milliseconds(request.timeout), request.wait_until
         async with driving(self._session, request, "reloading the page", revive=True) as driven:
@@ -106,7 +106,7 @@ class Navigation:
 
 
 def address(url: str) -> str:
-    """An address with a scheme; `localhost:3000` has none."""
+    """Return a URL with a scheme; `localhost:3000` has none."""
     return url if _SCHEME.match(url) else f"http://{url}"
 
 
