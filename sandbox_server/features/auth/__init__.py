@@ -1,4 +1,4 @@
-"""Authentication and authorization: `/auth`, which the gateway asks about every request, and tickets for clients that cannot send headers."""
+"""Authentication and authorization: `/auth`, which the gateway asks about every request, and tickets for clients without headers."""
 
 from sandbox_server.features.auth.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
