@@ -1,4 +1,4 @@
-"""What an agent uses for some work: skills, tools of other MCP servers, the conversion of documents, and the ports of its programs."""
+"""The agent's tools: skills, tools of other MCP servers, document conversion, and ports."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ from sandbox_server.features.skills.skills import Skills
 
 
 def build_agent_tools(machine: MachineParts, way: Callable[[str], str | None]) -> ProductPart:
-    """Make them. `way` gives the proxy by which a host is reached, or None."""
+    """Make them. `way` returns the proxy for a host, or None."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     fetching = settings.fetching
     reach = WebReach(machine.ports, fetching.allow)

@@ -119,7 +119,7 @@ class Display:
 def _require_size(request: DisplayRecordRequest) -> None:
     sides = (("width", request.width, MAX_SIZE[0]), ("height", request.height, MAX_SIZE[1]))
     problems = [
-        {"loc": (name,), "msg": f"a film has {limit} pixels at most", "type": "less_than_equal"}
+        {"loc": (name,), "msg": f"a recording may have at most {limit} pixels", "type": "less_than_equal"}
         for name, side, limit in sides
         if side is not None and side > limit
     ]

@@ -185,7 +185,7 @@ class FileWatch:
             debounce=request.debounce / 1000,
         )
         await self._watches.add(watch)
-        return _both(_watcher(watch))
+        return _with_flat_fields(_watcher(watch))
 
     @operation("GET /v1/file/watch/{watcher_id}/events", scope="files", operation_id="watch_events")
     async def watch_events(self, request: WatcherRef, call: Call) -> AsyncIterator[Event]:
@@ -206,7 +206,7 @@ class FileWatch:
             await watch.beyond(cursor, request.timeout)
         events, overflow = watch.after(cursor, request.limit)
         latest = events[-1].seq if events else cursor
-        return _both(PolledEvents(events=tuple(map(_event, events)), cursor=latest, overflow=overflow))
+        return _with_flat_fields(PolledEvents(events=tuple(map(_event, events)), cursor=latest, overflow=overflow))
 
     @operation("POST /v1/file/watch/wait", scope="files", operation_id="watch_wait", read_only=True)
     async def wait_for_file(self, request: FileWaitRequest) -> Reply[AwaitedEvent]:
@@ -219,19 +219,19 @@ class FileWatch:
         watch = Watch(path=path, tree=False, recursive=False, exclude=(), include=(), debounce=WAIT_DEBOUNCE, listed=False)
         await self._watches.add(watch)
         try:
-            event = await _existing(access, path) if "create" in request.event_types else None
-            event = event or await _first(watch, request)
+            event = await _creation_event(access, path) if "create" in request.event_types else None
+            event = event or await _first_event(watch, request)
         finally:
             await self._watches.remove(watch.id)
         message = None if event else f"Nothing happened to {request.path} within {request.timeout} s"
-        return _both(AwaitedEvent(event=event, timed_out=event is None), message)
+        return _with_flat_fields(AwaitedEvent(event=event, timed_out=event is None), message)
 
     @operation("DELETE /v1/file/watch/{watcher_id}", scope="files", operation_id="watch_stop", message="Watcher stopped")
     async def stop_watch(self, request: WatcherRef) -> Reply[WatcherStopped]:
         """Stop a watcher."""
         self._watch(request.watcher_id)
         await self._watches.remove(request.watcher_id)
-        return _both(WatcherStopped(watcher_id=request.watcher_id, stopped=True))
+        return _with_flat_fields(WatcherStopped(watcher_id=request.watcher_id, stopped=True))
 
     def _watch(self, watcher_id: str) -> Watch:
         watch = self._watches.get(watcher_id)
@@ -254,7 +254,7 @@ async def _stream(watch: Watch, cursor: int) -> AsyncIterator[Event]:
     yield Event("watch_stopped", {"watcher_id": watch.id})
 
 
-async def _first(watch: Watch, request: FileWaitRequest) -> FileEvent | None:
+async def _first_event(watch: Watch, request: FileWaitRequest) -> FileEvent | None:
     """Wait for the first event of a wanted type."""
     loop = asyncio.get_running_loop()
     deadline, cursor = loop.time() + request.timeout, 0
@@ -266,7 +266,7 @@ async def _first(watch: Watch, request: FileWaitRequest) -> FileEvent | None:
     return None
 
 
-async def _existing(access: FileAccess, path: str) -> FileEvent | None:
+async def _creation_event(access: FileAccess, path: str) -> FileEvent | None:
     """Return a `create` event for a file that exists already."""
     try:
         status = (await access.stat(path)).status
@@ -311,6 +311,6 @@ def _event(event: WatchEvent) -> FileEvent:
     return FileEvent.model_validate(asdict(event))
 
 
-def _both[T: Model](data: T, message: str | None = None) -> Reply[T]:
+def _with_flat_fields[T: Model](data: T, message: str | None = None) -> Reply[T]:
     """Return the envelope with its values repeated at the top level."""
     return Reply(data, message=message, extra={name: getattr(data, name) for name in type(data).model_fields})

@@ -136,7 +136,7 @@ class ProxyOperations:
             found = route(request.source, request.target)
         except ValueError as error:
             raise InvalidArgument(str(error)) from None
-        await self._proxy.change(lambda plan: replace(plan, routes=_limited((*_without(plan, found.source), found))))
+        await self._proxy.change(lambda plan: replace(plan, routes=_check_limit((*_without(plan, found.source), found))))
         return _mapping(found)
 
     @operation("DELETE /v1/proxy/mappings/{source}", scope="admin")
@@ -155,7 +155,7 @@ class ProxyOperations:
     async def add_exclude(self, request: ProxyBypassRequest) -> Reply[list[str]]:
         """Let some hosts bypass the upstream proxy. Returns all exclusions."""
         found = _pattern(request.pattern)
-        plan = await self._proxy.change(lambda plan: replace(plan, excludes=_limited(tuple(dict.fromkeys((*plan.excludes, found))))))
+        plan = await self._proxy.change(lambda plan: replace(plan, excludes=_check_limit(tuple(dict.fromkeys((*plan.excludes, found))))))
         return Reply(list(plan.excludes))
 
     @operation("DELETE /v1/proxy/excludes", scope="admin", takes_body=True)
@@ -230,7 +230,7 @@ def _without(plan: ProxyPlan, source: str) -> list[RouteSettings]:
     return [each for each in plan.routes if each.source != source]
 
 
-def _limited[T](entries: tuple[T, ...]) -> tuple[T, ...]:
+def _check_limit[T](entries: tuple[T, ...]) -> tuple[T, ...]:
     if len(entries) > MAX_ENTRIES:
         raise ResourceExhausted(f"at most {MAX_ENTRIES} entries are allowed", limit=MAX_ENTRIES)
     return entries

@@ -135,7 +135,7 @@ class Sandbox:
     @operation("GET /v1/sandbox", scope="view", tool="sandbox_get_context", envelope=False)
     async def get_context(self) -> SandboxResponse:
         """Describe the computer: system, runtimes, tools and the workspace."""
-        (runtime, utilities), missing = await self._found()
+        (runtime, utilities), missing = await self._probe_box()
         detail = SandboxDetail(system=self._system(), runtime=runtime, utils=utilities)
         return SandboxResponse(
             data=prose(detail, self._version, root=self._root, online=system.has_route()),
@@ -146,7 +146,7 @@ class Sandbox:
             detail=detail,
         )
 
-    async def _found(self) -> tuple[tuple[RuntimeEnv, list[ToolCategory]], str | None]:
+    async def _probe_box(self) -> tuple[tuple[RuntimeEnv, list[ToolCategory]], str | None]:
         """Return what programs in the box report; nothing and the reason if no process can start in it."""
         try:
             return await asyncio.gather(self._runtime(), self._utilities()), None

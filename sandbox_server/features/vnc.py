@@ -85,7 +85,7 @@ class VncInput:
         for message in self._rights.admitted(data):
             if message.kind not in INPUT:
                 writer.write(message.body)
-            elif await self._counts(message):
+            elif await self._is_forwarded(message):
                 self._rights.note(message)
                 self._tell(message)
                 writer.write(message.body)
@@ -103,23 +103,23 @@ class VncInput:
         elif message.kind == "clipboard":
             self._control.note(self._caller, "pastes", 1)
 
-    async def _counts(self, message: VncMessage) -> bool:
+    async def _is_forwarded(self, message: VncMessage) -> bool:
         """Whether an input is forwarded. Moving the pointer does not take control."""
         if not means_to_act(message) and not self._control.drives(self._caller, "gui"):
             return False
         return await self._control.drive(self._caller, "gui")
 
 
-async def _carry(socket: VncViewerSocket, hand: VncInput, stream: Stream, evicted: asyncio.Event) -> None:
+async def _carry(socket: VncViewerSocket, viewer_input: VncInput, stream: Stream, evicted: asyncio.Event) -> None:
     """Carry messages in both directions until the viewer leaves.
 
     Raises Unavailable if the VNC server ended, Private once the viewer may not see, InvalidArgument for malformed RFB,
     and ResourceExhausted on eviction.
     """
     ways = [
-        start_task(_to_server(socket, hand, stream[1])),
+        start_task(_to_server(socket, viewer_input, stream[1])),
         start_task(_to_viewer(stream[0], socket)),
-        start_task(hand.let_go(stream[1])),
+        start_task(viewer_input.let_go(stream[1])),
         start_task(_leave(evicted)),
     ]
     try:
@@ -137,12 +137,12 @@ async def _leave(evicted: asyncio.Event) -> None:
     raise ResourceExhausted(NEEDED)
 
 
-async def _to_server(socket: VncViewerSocket, hand: VncInput, writer: asyncio.StreamWriter) -> None:
+async def _to_server(socket: VncViewerSocket, viewer_input: VncInput, writer: asyncio.StreamWriter) -> None:
     while (data := await socket.receive()) is not None:
         if isinstance(data, str):
             raise InvalidArgument("RFB messages must be binary")
         try:
-            await hand.pass_on(data, writer)
+            await viewer_input.pass_on(data, writer)
             await writer.drain()
         except BadVncMessage as bad:
             raise InvalidArgument(str(bad)) from None

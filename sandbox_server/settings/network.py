@@ -24,7 +24,7 @@ class Allowed:
         return address in self.network if self.network else host.lower().rstrip(".") == self.host
 
 
-def _allowed(text: str) -> tuple[Allowed, ...]:
+def _read_entries(text: str) -> tuple[Allowed, ...]:
     return tuple(_entry(entry) for part in text.split(",") for entry in part.split())
 
 
@@ -41,7 +41,7 @@ def _entry(text: str) -> Allowed:
         return Allowed(None, host.lower().rstrip("."), int(port) if port else None)
 
 
-ALLOWED: Kind[tuple[Allowed, ...]] = Kind("list", _allowed)
+ALLOWED: Kind[tuple[Allowed, ...]] = Kind("list", _read_entries)
 
 
 @dataclass(frozen=True, slots=True)

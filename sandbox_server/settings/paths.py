@@ -20,7 +20,7 @@ class Paths:
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
     """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
     mcp_servers: str = "/opt/gem/mcp-servers.json"
-    """Where an image names MCP servers that are to stand behind the hub."""
+    """Where an image names MCP servers for `/mcp`."""
     custom_tools: str = "/opt/tandem/custom_tools"
     proxy: str = "/run/sandbox-proxy"
     """What the forward proxy and control share; the proxy's configuration, with an upstream's password, is in it."""

@@ -76,16 +76,16 @@ class Traffic:
         self._early: OrderedDict[tuple[str, str], Object] = OrderedDict()
         self._hidden: OrderedDict[str, None] = OrderedDict()
         self._events: dict[str, Callable[[DevtoolsTarget, Object], None]] = {
-            "Network.requestWillBeSent": self._sent,
+            "Network.requestWillBeSent": self._on_request,
             "Network.requestWillBeSentExtraInfo": lambda _, event: self._exact("request", event),
-            "Network.responseReceived": lambda _, event: self._answered(event["requestId"], event["response"], event["timestamp"]),
+            "Network.responseReceived": lambda _, event: self._on_response(event["requestId"], event["response"], event["timestamp"]),
             "Network.responseReceivedExtraInfo": lambda _, event: self._exact("response", event),
-            "Network.requestServedFromCache": lambda _, event: self._cached(event["requestId"]),
-            "Network.loadingFinished": self._finished,
-            "Network.loadingFailed": self._failed,
+            "Network.requestServedFromCache": lambda _, event: self._on_served_from_cache(event["requestId"]),
+            "Network.loadingFinished": self._on_loading_finished,
+            "Network.loadingFailed": self._on_loading_failed,
             "Network.webSocketCreated": self._socket_created,
             "Network.webSocketWillSendHandshakeRequest": self._socket_opening,
-            "Network.webSocketHandshakeResponseReceived": lambda _, event: self._answered(
+            "Network.webSocketHandshakeResponseReceived": lambda _, event: self._on_response(
                 event["requestId"], event["response"], event["timestamp"]
             ),
             "Network.webSocketClosed": lambda _, event: self._end(event["requestId"], event["timestamp"]),
@@ -145,10 +145,10 @@ class Traffic:
         if not hops:
             del self._hops[exchange.id]
 
-    def _sent(self, target: DevtoolsTarget, event: Object) -> None:
+    def _on_request(self, target: DevtoolsTarget, event: Object) -> None:
         number, request = event["requestId"], event["request"]
         if "redirectResponse" in event:
-            self._redirected(number, event)
+            self._on_redirect(number, event)
         headers, cut = kept(request["headers"])
         posted = request.get("postData", "") if request.get("hasPostData") else None
         self._add(
@@ -167,10 +167,10 @@ class Traffic:
             )
         )
 
-    def _redirected(self, number: str, event: Object) -> None:
+    def _on_redirect(self, number: str, event: Object) -> None:
         if (exchange := self._current.get(number)) and not event.get("redirectHasExtraInfo"):
             exchange.exact |= {"request", "response"}  # no further events follow
-        self._answered(number, event["redirectResponse"], event["timestamp"])
+        self._on_response(number, event["redirectResponse"], event["timestamp"])
         self._end(number, event["timestamp"])
 
     def _exact(self, side: str, event: Object) -> None:
@@ -193,7 +193,7 @@ class Traffic:
             exchange.response_headers = headers
             exchange.status = event.get("statusCode", exchange.status)
 
-    def _answered(self, number: str, response: Object, at: float) -> None:
+    def _on_response(self, number: str, response: Object, at: float) -> None:
         exchange = self._current.get(number)
         if exchange is None:
             return
@@ -210,16 +210,16 @@ class Traffic:
             exchange.response_headers, cut = kept(response["headers"])
             exchange.cut |= cut
 
-    def _cached(self, number: str) -> None:
+    def _on_served_from_cache(self, number: str) -> None:
         if exchange := self._current.get(number):
             exchange.from_cache = True
 
-    def _finished(self, _: DevtoolsTarget, event: Object) -> None:
+    def _on_loading_finished(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.received = round(event.get("encodedDataLength", exchange.received))
         self._end(event["requestId"], event["timestamp"])
 
-    def _failed(self, _: DevtoolsTarget, event: Object) -> None:
+    def _on_loading_failed(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.failure = event.get("blockedReason") or event.get("errorText") or "failed"
         self._end(event["requestId"], event["timestamp"])

@@ -287,10 +287,10 @@ def _converters(converter: Any) -> Iterator[Any]:
     yield built_in.HtmlConverter()
     for kind in ("Rss", "Wikipedia", "YouTube", "BingSerp", "Docx", "Pptx", "Ipynb", "Epub", "Csv"):
         yield getattr(built_in, f"{kind}Converter")()
-    yield from _own()
+    yield from _own_converters()
 
 
-def _own() -> Iterator[Any]:
+def _own_converters() -> Iterator[Any]:
     from markitdown import DocumentConverter, DocumentConverterResult, StreamInfo
 
     class Own(DocumentConverter):

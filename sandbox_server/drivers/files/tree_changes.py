@@ -111,14 +111,14 @@ def _change(path: str, header: dict[str, str], *, follow: bool = True) -> int:
 def _chown(path: str, owner: str | None, group: str | None) -> None:
     try:
         if owner:
-            shutil.chown(path, user=_numbered(owner))
+            shutil.chown(path, user=_id_or_name(owner))
         if group:
-            shutil.chown(path, group=_numbered(group))
+            shutil.chown(path, group=_id_or_name(group))
     except LookupError as error:
         raise FileRefused("invalid_target", str(error.args[0]), path) from None
 
 
-def _numbered(name: str) -> str | int:
+def _id_or_name(name: str) -> str | int:
     return int(name) if name.isdecimal() else name
 
 

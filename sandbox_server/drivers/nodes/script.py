@@ -66,7 +66,7 @@ class NodeScripts:
 
         Raises InvalidArgument for an unusable directory or file name, and as `Processes.start` does.
         """
-        async with self._prepared(program) as (directory, main):
+        async with self._program_files(program) as (directory, main):
             argv = node.argv("--import", PRELUDE, main, typescript=program.typescript)
             out, err = Capture(limits.output), Capture(limits.output)
             stdin = program.stdin.encode("utf-8", "surrogateescape")
@@ -88,12 +88,12 @@ class NodeScripts:
                         end.release()
                     given.feed(stdin)
                     given.end()
-                    late = await _over(process, limits.timeout)
+                    late = await _timed_out(process, limits.timeout)
                     await asyncio.gather(stdout.settle(), stderr.settle())
                 return _outcome(process, out, err, await _error(told), late=late)
 
     @asynccontextmanager
-    async def _prepared(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
+    async def _program_files(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
         """Write the program and its files; yield the directory and the program's own file."""
         name = secrets.token_hex(6)
         directory = program.directory or f"{self._workspace}/.node-{name}"
@@ -140,7 +140,7 @@ def _inside(directory: str, files: Mapping[str, str]) -> dict[str, str]:
     return {f"{directory}/{name}": text for name, text in files.items()}
 
 
-async def _over(process: Process, timeout: float) -> bool:
+async def _timed_out(process: Process, timeout: float) -> bool:
     """Wait for the end, at most `timeout` seconds. Return whether it was too late."""
     try:
         async with asyncio.timeout(timeout):

@@ -87,7 +87,7 @@ class Auth:
         try:
             return await self._admit(original)
         except Failure as refusal:
-            return _refused(refusal)
+            return _refusal_response(refusal)
 
     @operation("POST /tickets", scope="any", envelope=False)
     async def create_ticket(self, request: CreateTicket, call: Call) -> Ticket:
@@ -139,13 +139,13 @@ class Auth:
         cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
         if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):
             return await self._preview_elsewhere(identity, original)
-        headers = self._sign_in(identity, original) if signs_in else self._welcome(identity, original)
+        headers = self._sign_in(identity, original) if signs_in else self._identify_visitor(identity, original)
         if signs_in and original.is_page:
             return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
         if original.port is None and identity.via not in _OF_PROGRAMS and is_editor(original.path):
             return _editor_elsewhere(original)
         upstream = {} if original.port is None else {"X-Sandbox-Upstream": await self._ports.upstream(original.port)}
-        return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded(identity, original)})
+        return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded_headers(identity, original)})
 
     async def _identify(self, original: Original) -> Identity:
         if self._settings.mode == "off":
@@ -167,7 +167,7 @@ class Auth:
                 "a preview cannot use the host on which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
             )
         scopes = identity.grant.scopes & {"code"}
-        grant = replace(identity.grant, caller=_same(identity), scopes=scopes, prefix="/", port=original.port)
+        grant = replace(identity.grant, caller=_caller_on_preview(identity), scopes=scopes, prefix="/", port=original.port)
         ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl, person=identity.person)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
@@ -179,7 +179,7 @@ class Auth:
         cookie = cookies.set_cookie(sealed, grant, host=original.host, is_encrypted=encrypted, is_framed=framed, now=self._now())
         return {"Set-Cookie": cookie}
 
-    def _welcome(self, identity: Identity, original: Original) -> dict[str, str]:
+    def _identify_visitor(self, identity: Identity, original: Original) -> dict[str, str]:
         """With authentication off, give a browser that opens a page an identity: a person is not the agent."""
         if identity is not ANYONE or not original.is_page or original.port is not None:
             return {}
@@ -192,7 +192,7 @@ class Auth:
         """
         return "/" + original.uri_without(self._credentials.is_secret).lstrip("/\\").replace("\\", "%5C")
 
-    def _forwarded(self, identity: Identity, original: Original) -> dict[str, str]:
+    def _forwarded_headers(self, identity: Identity, original: Original) -> dict[str, str]:
         """Return the headers for the component: the caller, and the client's own headers without our credentials."""
         spent = identity.via == "bearer" or self._credentials.own_bearer(original)
         grant = identity.grant
@@ -206,13 +206,13 @@ class Auth:
         }
 
 
-def _same(identity: Identity) -> str:
+def _caller_on_preview(identity: Identity) -> str:
     """Return the caller's name on a preview, which stays the same, so that the holder of the lease is recognised there."""
     caller = identity.grant.caller
     return caller if "#" in caller else bearer_of(caller)
 
 
-def _refused(refusal: Failure) -> Reply[dict[str, str]]:
+def _refusal_response(refusal: Failure) -> Reply[dict[str, str]]:
     """Return a refusal that nginx understands: 401 if the caller is unknown, else 403, which it turns into 423 if a person has control."""
     headers = {"X-Sandbox-Reason": refusal.message}
     if isinstance(refusal, HeldByHuman):

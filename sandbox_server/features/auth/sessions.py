@@ -76,13 +76,13 @@ class SessionGuard:
         end = start_task(self._revoked.end_of(name))
         try:
             async with aclosing(events):  # type: ignore[type-var] # every operation's is a generator
-                while (news := await _first(events, end)) is not None:
+                while (news := await _next_event(events, end)) is not None:
                     yield news
         finally:
             end.cancel()
 
 
-async def _first(events: AsyncIterator[object], end: "asyncio.Future[None]") -> object:
+async def _next_event(events: AsyncIterator[object], end: "asyncio.Future[None]") -> object:
     """Return the next event; None if there are no more, or if the session ends before."""
     following = start_task(anext(events, None))
     either: set[asyncio.Future[Any]] = {following, end}

@@ -141,7 +141,7 @@ class ScreenElements:
         async with self._turns.take(hold=False):
             if request.ref.startswith("e"):
                 return await self._click_in_page(request)
-            window = await self._raised(int(request.ref[1:], 16))
+            window = await self._wait_for_focus(int(request.ref[1:], 16))
             x, y = await self._middle(window)
             await self._click(x, y, request.button, request.num_clicks)
         return Clicked(ref=request.ref, by="pointer", x=x, y=y)
@@ -161,7 +161,7 @@ class ScreenElements:
         windows = await self._desktop.windows.all()
         browser = next((window for window in windows if _is_browser(window)), None)
         if browser and windows[0] != browser and not windows[0].dialog:
-            await self._raised(browser.xid)
+            await self._wait_for_focus(browser.xid)
 
     async def _click_in_page(self, request: ElementClickRequest) -> Clicked:
         await self._show_browser()
@@ -176,7 +176,7 @@ class ScreenElements:
         at = await self._page.click(request.ref, button=request.button, times=request.num_clicks, point=point, press=press)
         return Clicked(ref=request.ref, by="cdp" if at is None else "pointer", x=at and at[0], y=at and at[1])
 
-    async def _raised(self, xid: int) -> X11Window:
+    async def _wait_for_focus(self, xid: int) -> X11Window:
         """Return the window once it has the focus, which the window manager gives asynchronously."""
         window = await self._desktop.windows.activate(xid)
         try:

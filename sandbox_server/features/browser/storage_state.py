@@ -94,7 +94,7 @@ class BrowserState:
         """Load a file, in addition to the existing state. Pages see it when they are reloaded."""
         state = _state(await load_json(self._files, request.path), request.path)
         await put_cookies(self._devtools, state.cookies, ("cookies",))
-        await self._storage.write({each.origin: _stored(each) for each in state.origins})
+        await self._storage.write({each.origin: _storage_of(each) for each in state.origins})
         return StateMoved(path=request.path, cookies=len(state.cookies), origins=len(state.origins))
 
 
@@ -103,7 +103,7 @@ def _origin(origin: str, stored: Stored) -> dict[str, Any]:
     return {"origin": origin, "localStorage": stored.items, **databases}
 
 
-def _stored(origin: OriginState) -> Stored:
+def _storage_of(origin: OriginState) -> Stored:
     return Stored([item.model_dump() for item in origin.localStorage], [database.model_dump() for database in origin.indexedDB])
 
 

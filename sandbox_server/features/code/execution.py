@@ -164,7 +164,7 @@ def python_answer(request: CodeExecuteRequest, execution: Execution, session_id:
     response = CodeExecuteResponse(
         language=request.language,
         status=execution.status,
-        outputs=[_plain(output) for output in shown],
+        outputs=[_jupyter_fields(output) for output in shown],
         code=request.code,
         stdout=stream_text(shown, "stdout"),
         stderr=stream_text(shown, "stderr"),
@@ -223,6 +223,6 @@ def _streams(stdout: str, stderr: str) -> Iterator[dict[str, Any]]:
             yield {"output_type": "stream", "name": name, "text": text}
 
 
-def _plain(output: KernelOutput) -> dict[str, Any]:
+def _jupyter_fields(output: KernelOutput) -> dict[str, Any]:
     found = ((name, getattr(output, name)) for name in _FIELDS)
     return {name: value for name, value in found if value is not None}

@@ -177,7 +177,7 @@ class FileContent:
         if not count:
             unchanged = FileReplaceResult(file=request.file, replaced_count=0, etag=before.etag)
             return Reply(unchanged, hint="old_str does not occur in the file, so nothing was changed; line ends and spaces count.")
-        content = _replaced(text, request.old_str, request.new_str)
+        content = _replace_all(text, request.old_str, request.new_str)
         status = await access.write(request.file, content, if_match=request.if_match or before.etag)
         return Reply(FileReplaceResult(file=request.file, replaced_count=count, etag=status.etag))
 
@@ -193,7 +193,7 @@ def _read_result(request: FileReadRequest, text: DecodedText, status: FileStatus
     )
 
 
-def _replaced(text: DecodedText, old: str, new: str) -> bytes:
+def _replace_all(text: DecodedText, old: str, new: str) -> bytes:
     try:
         return text.with_content(text.content.replace(old, new)).encode(lossless=True)
     except UnicodeEncodeError as error:

@@ -168,7 +168,7 @@ class TextEditor:
         return _result(request, text, metadata=dict(document.metadata) if request.enable_metadata else None)
 
     async def _create(self, access: FileAccess, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
-        content = _encoded(DecodedText(_required(request, "file_text")))
+        content = _encode(DecodedText(_required_parameter(request, "file_text")))
         try:
             await access.write(request.path, content, exclusive=True)
         except FileError as error:
@@ -180,7 +180,7 @@ class TextEditor:
         return _result(request, f"File created successfully at: {request.path}", new=request.file_text, existed=False)
 
     async def _replace(self, access: FileAccess, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
-        old, new = _required(request, "old_str"), request.new_str or ""
+        old, new = _required_parameter(request, "old_str"), request.new_str or ""
 
         def change(text: str, plain: Callable[[str], str]) -> Edited:
             return edits.replace(text, plain(old), plain(new), request.replace_mode, request.path)
@@ -189,7 +189,7 @@ class TextEditor:
         return await self._change(access, request, change, f"a snippet of {request.path}", words)
 
     async def _insert(self, access: FileAccess, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
-        new = _required(request, "new_str")
+        new = _required_parameter(request, "new_str")
         if request.insert_line is None:
             raise BadEdit(_absent(request, "insert_line"))
         after = request.insert_line
@@ -214,7 +214,7 @@ class TextEditor:
         else:
             edited = change(before.content, str)
             content = edited.text
-        after = _encoded(before.with_content(content))
+        after = _encode(before.with_content(content))
         await access.write(request.path, after, if_match=status.etag)
         self._history.add(_key(access, request.path), before.encode(), after)
         output = f"The file {request.path} has been edited. {edits.snippet(edited, what)}{words}"
@@ -253,14 +253,14 @@ async def _refuse_directory(access: FileAccess, request: StrReplaceEditorRequest
         raise BadEdit(edits.invalid("path", request.path, why))
 
 
-def _encoded(text: DecodedText) -> bytes:
+def _encode(text: DecodedText) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         raise BadEdit(f"The text cannot be written: {error.reason}.") from None
 
 
-def _required(request: StrReplaceEditorRequest, name: Literal["file_text", "old_str", "new_str"]) -> str:
+def _required_parameter(request: StrReplaceEditorRequest, name: Literal["file_text", "old_str", "new_str"]) -> str:
     value: str | None = getattr(request, name)
     if value is None:
         raise BadEdit(_absent(request, name))

@@ -115,7 +115,7 @@ class FileUploads:
             return refusal
         access = self._files.access("upload")
         async with self._open(access, request.upload_id) as record:
-            size = await _arrived(access, record)
+            size = await _received_bytes(access, record)
         headers = {"Upload-Offset": str(size), "Upload-Length": str(record.length), "Cache-Control": "no-store"}
         return Reply(None, headers={**_HEADERS, **headers, **({"Upload-Metadata": record.metadata} if record.metadata else {})})
 
@@ -133,7 +133,7 @@ class FileUploads:
         access = self._files.access("upload", timeout=300)
         async with self._open(access, request.upload_id) as record:
             offset = _number(call.headers, "upload-offset")
-            if offset != (arrived := await _arrived(access, record)):
+            if offset != (arrived := await _received_bytes(access, record)):
                 raise Conflict(f"the upload is at {arrived}, not at {offset}", offset=arrived)
             offset = await self._receive(access, request.upload_id, record, offset, body)
         return Reply(None, status=204, headers={**_HEADERS, "Upload-Offset": str(offset), **_expiry()})
@@ -260,7 +260,7 @@ async def _save(access: FileAccess, upload_id: str, record: UploadRecord) -> Non
     await access.write(f"{STATE}/{upload_id}.json", record.model_dump_json().encode(), mode=0o600)
 
 
-async def _arrived(access: FileAccess, record: UploadRecord) -> int:
+async def _received_bytes(access: FileAccess, record: UploadRecord) -> int:
     if record.done:
         return record.length
     return (await access.stat(record.part)).status.size

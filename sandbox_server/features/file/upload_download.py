@@ -104,7 +104,7 @@ class FileTransfer:
         file = await access.open(request.path)
         try:
             await _require_version(access, request, file)
-            if file.status.size == 0 and (content := await _pseudo(access, request.path)):
+            if file.status.size == 0 and (content := await _content_of_pseudo_file(access, request.path)):
                 file.close()
                 return content
         except BaseException:
@@ -113,7 +113,7 @@ class FileTransfer:
         return Content(
             size=file.status.size,
             media_type=BINARY,
-            read=partial(_unchanged, file) if request.change_policy == "abort" else file.chunks,
+            read=partial(_chunks_unless_changed, file) if request.change_policy == "abort" else file.chunks,
             close=file.close,
             etag=file.status.etag,
             modified=file.status.modified / 1e9,
@@ -172,7 +172,7 @@ async def _is_directory(access: FileAccess, path: str) -> bool:
         return False
 
 
-async def _pseudo(access: FileAccess, path: str) -> Content | None:
+async def _content_of_pseudo_file(access: FileAccess, path: str) -> Content | None:
     """Return the content of a file whose size is 0; None if it is empty."""
     data, status = await access.read(path, limit=MAX_PSEUDO)
 
@@ -191,7 +191,7 @@ async def _require_version(access: FileAccess, request: FileDownloadRequest, fil
         raise Conflict("the file changed before its download began", path=request.path)
 
 
-async def _unchanged(file: OpenFile, start: int, stop: int) -> AsyncIterator[bytes]:
+async def _chunks_unless_changed(file: OpenFile, start: int, stop: int) -> AsyncIterator[bytes]:
     async for chunk in file.chunks(start, stop):
         if file.changed():
             raise Conflict("the file changed while it was downloaded")

@@ -60,12 +60,12 @@ class Handoffs:
         the server.
         """
         made = await self._queue.ask(request, call.caller)
-        return _with_hint(await self._ended(made.id, request.wait) if request.wait else made)
+        return _with_hint(await self._wait_closed(made.id, request.wait) if request.wait else made)
 
     @operation("GET /v1/handoffs", scope="view")
     async def list_handoffs(self, request: ListHandoffs, call: Call) -> list[Handoff]:
         """List handoffs. Answers are visible to the requester, to people who may control, and to admins."""
-        return [_for(call.caller, each) for each in self._queue.listed(request.status)]
+        return [_visible_to(call.caller, each) for each in self._queue.listed(request.status)]
 
     @operation("GET /v1/handoffs/events", scope="view")
     async def handoff_events(self, call: Call) -> AsyncIterator[Event]:
@@ -78,7 +78,7 @@ class Handoffs:
 
         Its answer is visible to the requester, to people who may control, and to admins.
         """
-        return _with_hint(_for(call.caller, await self._ended(request.id, request.wait)))
+        return _with_hint(_visible_to(call.caller, await self._wait_closed(request.id, request.wait)))
 
     @operation("POST /v1/handoffs/{id}/claim", scope="control")
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
@@ -131,16 +131,16 @@ class Handoffs:
             raise PermissionDenied("only the requester or an admin can cancel this")
         return await self._queue.close(request.id, call.caller.name, "cancelled")
 
-    async def _ended(self, handoff: str, seconds: float) -> Handoff:
+    async def _wait_closed(self, handoff: str, seconds: float) -> Handoff:
         """Wait until one has ended, at most `seconds`. Return it with the receipt of the person who answered."""
         return await self._queue.with_receipt(await self._queue.closed(handoff, seconds))
 
     async def _follow(self, caller: Caller) -> AsyncIterator[Event]:
         async for found in self._queue.news():
-            yield Event("handoffs", [_for(caller, each) for each in found])
+            yield Event("handoffs", [_visible_to(caller, each) for each in found])
 
 
-def _for(caller: Caller, handoff: Handoff) -> Handoff:
+def _visible_to(caller: Caller, handoff: Handoff) -> Handoff:
     """Return a handoff with what the caller may see of it."""
     if caller.name == handoff.asked_by or caller.may("admin") or (caller.person and caller.may("control")):
         return handoff

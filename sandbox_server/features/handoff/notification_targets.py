@@ -73,12 +73,12 @@ class SlackTarget:
 
     async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         title, text = subject(handoff), details(handoff)
-        blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title)}]
+        blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain_text_block(title)}]
         if text:
-            blocks.append({"type": "section", "text": _plain(text)})
+            blocks.append({"type": "section", "text": _plain_text_block(text)})
         if link:
-            blocks.append({"type": "actions", "elements": [{"type": "button", "text": _plain("Open"), "url": link}]})
-        shown = {"text": _escaped(title), "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
+            blocks.append({"type": "actions", "elements": [{"type": "button", "text": _plain_text_block("Open"), "url": link}]})
+        shown = {"text": _escape_markup(title), "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
         return await _post_json(self.send, self.url, shown)
 
 
@@ -184,9 +184,9 @@ async def _post_json(send: Post, url: str, shown: dict[str, Any], headers: dict[
     return await send(url, json.dumps(shown).encode(), {"Content-Type": "application/json", **(headers or {})})
 
 
-def _plain(text: str) -> dict[str, str]:
+def _plain_text_block(text: str) -> dict[str, str]:
     return {"type": "plain_text", "text": text}
 
 
-def _escaped(text: str) -> str:
+def _escape_markup(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

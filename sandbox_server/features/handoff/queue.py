@@ -93,7 +93,7 @@ class HandoffQueue:
             found = self._open(handoff)
             if found.claimed_by not in (None, name):
                 raise Conflict(f"{found.claimed_by} has claimed this already", claimed_by=found.claimed_by)
-            return await self._claimed(found, name)
+            return await self._set_claimed(found, name)
 
     def asks_privacy(self, name: str) -> bool:
         """Whether the person has claimed a handoff of a private kind."""
@@ -105,7 +105,7 @@ class HandoffQueue:
             found = self._open(handoff)
             if found.claimed_by not in (None, caller.name) and not caller.may("admin"):
                 raise PermissionDenied(f"{found.claimed_by} has claimed this: only that person or an admin can reassign it")
-            return await self._claimed(found, to)
+            return await self._set_claimed(found, to)
 
     async def close(self, handoff: str, by: str, outcome: Outcome) -> Handoff:
         """Close one; raises Conflict if it is closed."""
@@ -188,7 +188,7 @@ class HandoffQueue:
             raise Conflict(f"this request is closed: {found.outcome}", outcome=found.outcome)
         return found
 
-    async def _claimed(self, found: Handoff, name: str) -> Handoff:
+    async def _set_claimed(self, found: Handoff, name: str) -> Handoff:
         at = found.claimed_at if found.claimed_by == name else self._now()
         return await self._change(found, status="claimed", claimed_by=name, claimed_at=at)
 

@@ -127,19 +127,19 @@ class Observe:
         """Start a session; 409 while another runs."""
         known = [session for session in self._sessions.values() if request.idempotency_key and session.key == request.idempotency_key]
         if known:
-            return self._started(known[0])
+            return self._start_result(known[0])
         if self._active:
             raise Conflict(f"session {self._active.id} is running: stop it first", session_id=self._active.id)
         session = Observation(request, self._directory, self._sampler, self._events.append)
         self._sessions[session.id] = session
         self._running = (session, self._tasks.start(session.run(), name=f"observation {session.id}"))
         self._forget_oldest()
-        return self._started(session)
+        return self._start_result(session)
 
     @operation("POST /v1/sandbox/observe/stop", scope="admin")
     async def observe_stop(self, request: ObserveStopRequest) -> ObservationStopResult:
         """Stop a session. Its samples can be exported."""
-        session = self._named(request.session_id) if request.session_id else self._active
+        session = self._session(request.session_id) if request.session_id else self._active
         if session is None:
             raise NotFound("no session is running")
         stopped = session is self._active
@@ -156,7 +156,7 @@ class Observe:
         key = request.idempotency_key
         if key in self._exported:
             return kept[self._exported[key]]
-        session = self._named(request.session_id) if request.session_id else self._latest()
+        session = self._session(request.session_id) if request.session_id else self._latest()
         if not session.has_samples:
             raise Conflict(f"session {session.id} has no samples yet", session_id=session.id)
         report = await asyncio.to_thread(self._reports.write, session.header(), session.path, request.reason)
@@ -192,7 +192,7 @@ class Observe:
         for left in Path(self._directory).glob("*.jsonl*"):  # sessions do not outlive the server
             left.unlink()
 
-    def _named(self, session_id: str) -> Observation:
+    def _session(self, session_id: str) -> Observation:
         if session_id not in self._sessions:
             raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
         return self._sessions[session_id]
@@ -202,7 +202,7 @@ class Observe:
             raise NotFound("there was no session yet: start one")
         return list(self._sessions.values())[-1]
 
-    def _started(self, session: Observation) -> ObservationStartResult:
+    def _start_result(self, session: Observation) -> ObservationStartResult:
         return ObservationStartResult(
             session_id=session.id,
             mode=session.mode,

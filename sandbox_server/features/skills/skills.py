@@ -110,28 +110,28 @@ class Skills:
         results. Registering a name again replaces the skill.
         """
         async with self._changing:
-            archive = await self._received(upload)
+            archive = await self._stored_upload(upload)
             path, name = upload.field("path"), upload.field("name")
             if archive is None:
                 if not path:
                     raise InvalidFields([{"loc": ("body", "path"), "msg": "Give a file, a path or both", "type": "missing"}])
                 found = await self._folders.find(path)
             else:
-                found = await self._unpacked(archive, path or HOME, name)
+                found = await self._unpack(archive, path or HOME, name)
             return await self._register(found)
 
     @operation("GET /v1/skills/metadatas", scope="view")
     async def list_metadata(self, request: ListSkillsRequest) -> SkillMetadataCollection:
         """List skills with the metadata of their SKILL.md."""
-        skills = await self._all()
+        skills = await self._all_skills()
         wanted = [name.strip() for name in request.names.split(",") if name.strip()] if request.names else list(skills)
-        return SkillMetadataCollection(skills=[_known(skills, name) for name in wanted])
+        return SkillMetadataCollection(skills=[_registered(skills, name) for name in wanted])
 
     @operation("DELETE /v1/skills", scope="files", destructive=True)
     async def clear_skills(self) -> ClearedSkills:
         """Remove every skill from the list. Their files stay."""
         async with self._changing:
-            names = list(await self._all())
+            names = list(await self._all_skills())
             self._store.write({})
         return ClearedSkills(cleared=names)
 
@@ -139,15 +139,15 @@ class Skills:
     async def delete_skill(self, request: SkillRef) -> SkillMetadata:
         """Remove a skill from the list. Its files stay."""
         async with self._changing:
-            skills = await self._all()
-            gone = _known(skills, request.name)
+            skills = await self._all_skills()
+            gone = _registered(skills, request.name)
             self._write([skill for skill in skills.values() if skill.name != request.name])
         return gone
 
     @operation("GET /v1/skills/{name}/content", scope="view")
     async def get_content(self, request: SkillRef) -> SkillContentResult:
         """Read the current instructions of a skill."""
-        skill = _known(await self._all(), request.name)
+        skill = _registered(await self._all_skills(), request.name)
         folder = await self._folders.read(skill.path)
         return SkillContentResult(name=skill.name, path=skill.path, content=folder.text.content)
 
@@ -157,10 +157,10 @@ class Skills:
         if request.name:
             loaded = await self.get_content(SkillRef(name=request.name))
             return LoadedSkill(text=loaded.content, path=loaded.path)
-        lines = [f"{skill.name}: {skill.metadata.get('description', 'no description')}" for skill in (await self._all()).values()]
+        lines = [f"{skill.name}: {skill.metadata.get('description', 'no description')}" for skill in (await self._all_skills()).values()]
         return LoadedSkill(text="\n".join(lines) or "There are no skills.")
 
-    async def _received(self, upload: Upload) -> str | None:
+    async def _stored_upload(self, upload: Upload) -> str | None:
         """Store the uploaded archive where the agent's processes can read it; None if there is none."""
         received: str | None = None
         async for part in upload:
@@ -185,7 +185,7 @@ class Skills:
             staged.close()
         return path
 
-    async def _unpacked(self, archive: str, directory: str, name: str | None) -> list[Folder]:
+    async def _unpack(self, archive: str, directory: str, name: str | None) -> list[Folder]:
         try:
             paths = await self._folders.unpack(archive, directory, name or None)
         finally:
@@ -193,7 +193,7 @@ class Skills:
         return [await self._folders.read(path) for path in paths]
 
     async def _register(self, found: Sequence[Folder]) -> SkillRegistrationResult:
-        skills = await self._all()
+        skills = await self._all_skills()
         _require_names(found)
         if len(skills.keys() | {folder.name for folder in found}) > MAX_SKILLS:
             raise ResourceExhausted(f"at most {MAX_SKILLS} skills are allowed", limit=MAX_SKILLS)
@@ -201,7 +201,7 @@ class Skills:
         self._write([*(skills | {skill.name: skill for skill in new}).values()])
         return SkillRegistrationResult(count=len(new), registered=new)
 
-    async def _all(self) -> dict[str, SkillMetadata]:
+    async def _all_skills(self) -> dict[str, SkillMetadata]:
         known = self._store.read()
         if known is not None:
             return {name: SkillMetadata.model_validate(skill) for name, skill in known.items()}
@@ -226,7 +226,7 @@ def _described(folder: Folder) -> SkillMetadata:
     return SkillMetadata(name=folder.name, path=folder.path, metadata=dict(folder.text.metadata))
 
 
-def _known(skills: dict[str, SkillMetadata], name: str) -> SkillMetadata:
+def _registered(skills: dict[str, SkillMetadata], name: str) -> SkillMetadata:
     if name not in skills:
         raise NotFound(f"there is no skill {name!r}", name=name)
     return skills[name]

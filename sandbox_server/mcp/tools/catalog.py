@@ -76,13 +76,13 @@ def read_catalog(document: Mapping[str, Any]) -> ToolCatalog:
     tools: list[ApiTool] = []
     for verb, path, entry in _entries(document):
         try:
-            tools += _offered(_tool(verb, path, entry, document["components"]["schemas"]))
+            tools += _with_alias_entries(_tool(verb, path, entry, document["components"]["schemas"]))
         except ValueError as error:
             _log.error("the tool %s is skipped: %s", entry["x-tool"], error)
     return ToolCatalog(tools)
 
 
-def _offered(tool: ApiTool) -> Iterator[ApiTool]:
+def _with_alias_entries(tool: ApiTool) -> Iterator[ApiTool]:
     """The tool, and a second entry for aliases that belong to the markitdown server."""
     theirs = tuple(alias for alias in tool.aliases if alias.startswith(f"{MARKITDOWN}_"))
     if theirs:

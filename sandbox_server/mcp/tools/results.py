@@ -33,7 +33,7 @@ def failed(reason: str) -> CallToolResult:
 
 def failure_text(failure: Failure) -> str:
     """The message of a failure, and its hint."""
-    return _joined(failure.message, failure.hint)
+    return _join_sentences(failure.message, failure.hint)
 
 
 def _binary(tool: ApiTool, media_type: str, response: httpx2.Response) -> CallToolResult:
@@ -72,12 +72,14 @@ def _reason(body: Any, response: httpx2.Response) -> str:
     if "detail" in body:
         return "; ".join(f"{_field(problem['loc'])}: {problem['msg']}" for problem in body["detail"])
     wait = response.headers["retry-after"]
-    return _joined(body.get("message") or f"the API answered {response.status_code}", body.get("hint"), wait and f"Try again in {wait} s.")
+    return _join_sentences(
+        body.get("message") or f"the API answered {response.status_code}", body.get("hint"), wait and f"Try again in {wait} s."
+    )
 
 
 def _field(location: list[Any]) -> str:
     return ".".join(str(part) for part in location[1:]) or "arguments"
 
 
-def _joined(*sentences: str | None) -> str:
+def _join_sentences(*sentences: str | None) -> str:
     return "\n".join(sentence for sentence in sentences if sentence)

@@ -50,7 +50,7 @@ class SelectOptionRequest(Acting):
     """The option's position in the list, from 0."""
 
     @model_validator(mode="after")
-    def _one(self) -> "SelectOptionRequest":
+    def _check_exactly_one(self) -> "SelectOptionRequest":
         if [self.value, self.label, self.index].count(None) != 2:
             raise ValueError("give one of value, label and index")
         return self
@@ -79,7 +79,7 @@ class PageField(Model):
     """Text of a field, text or value of an option, whether a box is ticked, or paths of files."""
 
     @model_validator(mode="after")
-    def _one(self) -> "PageField":
+    def _check_exactly_one(self) -> "PageField":
         if (self.selector is None) == (self.index is None):
             raise ValueError("give either selector or index")
         return self
@@ -158,7 +158,7 @@ class Forms:
     async def value_of(self, request: OneElement) -> str:
         """Return the text of a field."""
         async with driving(self._session, request, "reading the field") as driven, looking_for(driven, request.selector):
-            element = await self._attached(driven, request, request)
+            element = await self._element_handle(driven, request, request)
             return await script_results.answer(element, _VALUE, None, str)
 
     async def _set_checked(self, request: CheckRequest, *, checked: bool) -> Reply[None]:
@@ -171,14 +171,14 @@ class Forms:
         try:
             with translated("filling it"):
                 async with looking_for(driven, item.selector):
-                    element = await self._attached(driven, one, request)
-                    await self._put(element, item.value, milliseconds(request.timeout))
+                    element = await self._element_handle(driven, one, request)
+                    await self._set_value(element, item.value, milliseconds(request.timeout))
         except Failure as failure:
             failure.message = f"items.{number}: {failure.message}"
             failure.details["filled"] = number
             raise
 
-    async def _attached(self, driven: Driven, one: OneElement, request: Acting) -> "ElementHandle":
+    async def _element_handle(self, driven: Driven, one: OneElement, request: Acting) -> "ElementHandle":
         """Return the element handle, as it is now."""
         if one.index is not None:
             return await self._elements.find(driven.page, one.index)
@@ -188,7 +188,7 @@ class Forms:
             raise NotFound(f"nothing in the page matches {one.selector!r}", selector=one.selector)
         return found
 
-    async def _put(self, element: "ElementHandle", value: Any, timeout: float) -> None:
+    async def _set_value(self, element: "ElementHandle", value: Any, timeout: float) -> None:
         """Set the value of an element of any kind of field."""
         tag, kind = await script_results.answer(element, _KIND, None, tuple[str, str])
         if kind in ("checkbox", "radio"):
@@ -196,14 +196,14 @@ class Forms:
                 raise Conflict(f"this is a {kind}, which takes true or false", reason="kind")
             await element.set_checked(value, timeout=timeout)
         elif tag == "select":
-            await _choose(element, _texts(value), timeout)
+            await _choose_options(element, _texts(value), timeout)
         elif kind == "file":
             await element.set_input_files(await self._uploads.copy(_texts(value)), timeout=timeout)
         else:
             await element.fill("".join(_texts(value)[:1]), timeout=timeout)
 
 
-async def _choose(element: "ElementHandle", texts: list[str], timeout: float) -> None:
+async def _choose_options(element: "ElementHandle", texts: list[str], timeout: float) -> None:
     """Choose the options with these values or texts."""
     known = await script_results.answer(element, _OPTIONS, None, list[tuple[str, str]])
     unknown = [text for text in texts if not any(text in option for option in known)]

@@ -51,7 +51,7 @@ class OneElement(OnElement):
     """An operation that requires an element."""
 
     @model_validator(mode="after")
-    def _one(self) -> "OneElement":
+    def _check_exactly_one(self) -> "OneElement":
         if self.named != 1:
             raise ValueError("give either selector or index")
         return self
@@ -66,7 +66,7 @@ class AtPoint(OnElement):
     """Pixels from the top edge of the page's window."""
 
     @model_validator(mode="after")
-    def _one(self) -> "AtPoint":
+    def _check_exactly_one(self) -> "AtPoint":
         if (self.x is None) != (self.y is None):
             raise ValueError("x and y go together")
         if self.named + (self.x is not None) != 1:
@@ -89,7 +89,7 @@ class TypeTextRequest(Acting):
     """Milliseconds between two keys."""
 
     @model_validator(mode="after")
-    def _bounded(self) -> "TypeTextRequest":
+    def _check_typing_time(self) -> "TypeTextRequest":
         if self.delay * len(self.text) > milliseconds(MAX_TYPING):
             raise ValueError(f"typing this would take more than {MAX_TYPING:g} s")
         return self

@@ -54,7 +54,7 @@ class Navigation:
         async with driving(self._session, request, "loading the page", revive=True) as driven:
             timeout = milliseconds(request.timeout)
             response = await driven.frame.goto(address(request.url), wait_until=request.wait_until, timeout=timeout)
-            landed = await self._landed(driven, response)
+            landed = await self._location(driven, response)
         return await with_hint(self._session, landed)
 
     @operation(
@@ -91,17 +91,17 @@ class Navigation:
                 response = await driven.page.goto(url, wait_until=until, timeout=timeout)
             else:
                 response = await driven.page.reload(wait_until=until, timeout=timeout)
-            landed = await self._landed(driven, response)
+            landed = await self._location(driven, response)
         return await with_hint(self._session, landed)
 
     async def _go(self, request: ReloadRequest, steps: int) -> Reply[Landed]:
         async with driving(self._session, request, "going through the history") as driven:
             await _expect_entry(driven, steps)
             go = driven.page.go_back if steps < 0 else driven.page.go_forward
-            landed = await self._landed(driven, await go(wait_until=request.wait_until, timeout=milliseconds(request.timeout)))
+            landed = await self._location(driven, await go(wait_until=request.wait_until, timeout=milliseconds(request.timeout)))
         return await with_hint(self._session, landed)
 
-    async def _landed(self, driven: Driven, response: "Response | None") -> Landed:
+    async def _location(self, driven: Driven, response: "Response | None") -> Landed:
         return Landed(url=driven.frame.url, title=await self._session.title(driven), status=response.status if response else None)
 
 

@@ -123,7 +123,7 @@ class Waiting:
         return Waited(type=request.type, url=driven.frame.url)
 
     async def _download(self, request: WaitRequest) -> Waited:
-        download = self._recent() or await self._downloads.next(request.timeout)
+        download = self._unreported_download() or await self._downloads.next(request.timeout)
         download.told = True
         if download.path is None:
             raise Conflict(f"the download of {download.suggested_filename!r} failed: {download.error or download.state}", reason="network")
@@ -134,7 +134,7 @@ class Waiting:
         path = request.save_path or download.path
         return Waited(type="download", url=download.url or "", path=path, filename=download.suggested_filename)
 
-    def _recent(self) -> Download | None:
+    def _unreported_download(self) -> Download | None:
         """Return a finished download that was not returned yet."""
         since = time.time() - RECENT_SECONDS
         ended = (each for each in self._downloads.all if each.state != "in_progress" and each.started > since)
@@ -152,13 +152,13 @@ async def _on_page(driven: Driven, request: WaitRequest) -> None:
         case "network_idle":
             await driven.frame.wait_for_load_state("networkidle", timeout=timeout)
         case "url":
-            await driven.frame.wait_for_url(_fits("url", request.url), timeout=timeout)
+            await driven.frame.wait_for_url(_url_test("url", request.url), timeout=timeout)
         case "function":
             await driven.frame.wait_for_function(request.expression or "", polling=request.polling or "raf", timeout=timeout)
 
 
 async def _traffic(page: "Page", request: WaitRequest) -> Waited:
-    timeout, fits = milliseconds(request.timeout), _fits("url_pattern", request.url_pattern)
+    timeout, fits = milliseconds(request.timeout), _url_test("url_pattern", request.url_pattern)
     if request.type == "request":
         async with page.expect_request(lambda request: fits(request.url), timeout=timeout) as caught:
             pass
@@ -170,7 +170,7 @@ async def _traffic(page: "Page", request: WaitRequest) -> Waited:
     return Waited(type="response", url=response.url, status=response.status, method=response.request.method)
 
 
-def _fits(field: str, pattern: str | None) -> Callable[[str], bool]:
+def _url_test(field: str, pattern: str | None) -> Callable[[str], bool]:
     """Return a test of URLs.
 
     It does not use Playwright's patterns, which backtrack. A URL without a path means its root.

@@ -33,10 +33,10 @@ def line_of(item: dict[str, Any]) -> str:
     """Format one line."""
     if "text" in item:
         return f"[]{item['text']}"
-    attributes = "".join(f" {name}={_quoted(item[name])}" for name in _SHOWN if item[name] not in (None, "", False))
+    attributes = "".join(f" {name}={_quote(item[name])}" for name in _SHOWN if item[name] not in (None, "", False))
     return f"[{item['index']}]<{item['tag']}{attributes}>{item['name']}</{item['tag']}>"
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     text = str(value)
     return f'"{text[:_MAX_ATTRIBUTE]}{"…" if len(text) > _MAX_ATTRIBUTE else ""}"'
