@@ -73,7 +73,7 @@ class ElementOnScreen(Model):
     """In pixels."""
 
 
-class Elements(Model):
+class ElementList(Model):
     width: int
     """Width of the screen in pixels."""
     height: int
@@ -116,7 +116,7 @@ class ScreenElements:
         self._page = page
 
     @operation("GET /v1/screen/elements", scope="browser", tool="sandbox_screen_elements")
-    async def read_elements(self) -> Reply[Elements]:
+    async def read_elements(self) -> Reply[ElementList]:
         """List the windows on the screen, the focused one, and the elements of the page in front.
 
         Positions are in pixels of the screen. `click_element` takes the refs. A ref stays valid while its element
@@ -128,7 +128,7 @@ class ScreenElements:
         focus = next((window.ref for window in windows if window.focused), None)
         elements, hint = await self._elements(windows)
         return Reply(
-            Elements(width=width, height=height, pointer=Point(x=x, y=y), focus=focus, windows=windows, elements=elements), hint=hint
+            ElementList(width=width, height=height, pointer=Point(x=x, y=y), focus=focus, windows=windows, elements=elements), hint=hint
         )
 
     @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", acts="gui")

@@ -17,6 +17,7 @@ from tests import site
 from tests.cdp.conftest import display, make_browser_server, shared
 
 if TYPE_CHECKING:
+    from tests.cdp.conftest import BrowserServer
     from tests.conftest import SpawnerDaemon
 
 __all__ = ["display", "make_browser_server", "shared"]
