@@ -11,7 +11,7 @@ from sandbox_server.cli.document import DocumentedOperation
 from sandbox_server.cli.request import opened
 
 
-def here() -> str:
+def gateway_url() -> str:
     """Where this machine's API is."""
     return f"http://127.0.0.1:{os.environ.get('PUBLIC_PORT') or '8080'}"
 
@@ -19,7 +19,7 @@ def here() -> str:
 def top_parser() -> argparse.ArgumentParser:
     """What comes before an operation, and which one it is."""
     parser = argparse.ArgumentParser("sandbox", description="Call the operations of this sandbox.", allow_abbrev=False)
-    url = os.environ.get("SANDBOX_API_URL") or here()
+    url = os.environ.get("SANDBOX_API_URL") or gateway_url()
     parser.add_argument("--api-url", default=url, metavar="URL", help="where the API is (SANDBOX_API_URL); default: %(default)s")
     parser.add_argument("--token", help="key or token to sign in with (SANDBOX_TOKEN, SANDBOX_API_KEY); default: the agent's own")
     parser.add_argument("--wait", type=float, metavar="SECONDS", help="give up after this long without an answer; default: never")

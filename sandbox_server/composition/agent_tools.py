@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
-from sandbox_server.drivers.clients.mcp_hub import McpHubClient
+from sandbox_server.drivers.clients.mcp_process import McpProcessClient
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
 from sandbox_server.drivers.documents.web_reach import WebReach
@@ -27,5 +27,7 @@ def build_agent_tools(machine: MachineParts, way: Callable[[str], str | None]) -
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(machine.ports, holders, machine.shares, settings.auth.preview_domain)
-    hub = McpHubClient(paths.socket("mcp"))
-    return ProductPart((skills, McpServers(hub), McpTools(hub), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))
+    mcp_process = McpProcessClient(paths.socket("mcp"))
+    return ProductPart(
+        (skills, McpServers(mcp_process), McpTools(mcp_process), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports)
+    )

@@ -61,7 +61,7 @@ def command_line(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_text()
 
 
-def test_it_runs_as_the_desktop_user_with_its_sandbox_on(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_the_browser_runs_as_the_desktop_user_with_its_sandbox_on(make_browser_server: MakeBrowserServer, until: Until) -> None:
     browser_server = started(make_browser_server(), until)
     own = len(status(browser_server.pid)["NSpid"].split())
 
@@ -110,7 +110,7 @@ def test_killed_again_and_again_it_keeps_its_tabs_and_its_profile(make_browser_s
     assert not list(browser_server.home.glob("*.aside-*"))
 
 
-def test_one_that_hangs_is_replaced(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_a_hung_browser_is_replaced(make_browser_server: MakeBrowserServer, until: Until) -> None:
     browser_server = make_browser_server()
     browser_server.start(PULSE=0.1, HUNG=10.0)  # a browser on a busy machine does not count as one
     until(browser_server.answers, within=30)
@@ -122,7 +122,7 @@ def test_one_that_hangs_is_replaced(make_browser_server: MakeBrowserServer, unti
     assert "about:blank#one" in urls(browser_server)
 
 
-def test_it_outlives_a_spawner_that_is_killed(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_the_browser_outlives_a_killed_spawner(make_browser_server: MakeBrowserServer, until: Until) -> None:
     browser_server = started(make_browser_server(), until)
     pid = browser_server.pid
     with browser_server.connect() as client:
@@ -250,7 +250,7 @@ def test_lazy_it_starts_when_somebody_first_asks(make_browser_server: MakeBrowse
     assert browser_server.pid
 
 
-def test_it_starts_as_the_settings_say(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_the_browser_starts_with_the_settings(make_browser_server: MakeBrowserServer, until: Until) -> None:
     cookies = ({"name": "first", "value": "1", "domain": "a.example", "path": "/"},)
     browser_server = make_browser_server(
         homepage="about:blank#home", language="de-DE,fr", user_agent="Tandem/1", cookies=cookies, extra_arguments=("--window-name=x",)

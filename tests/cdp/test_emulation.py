@@ -47,7 +47,7 @@ def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: BrowserS
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_they_hold_after_a_restart(make_browser_server: Callable[..., BrowserServer]) -> None:
+def test_emulation_commands_hold_after_a_restart(make_browser_server: Callable[..., BrowserServer]) -> None:
     browser_server = make_browser_server()
     browser_server.start()
     until(browser_server.answers, within=30)

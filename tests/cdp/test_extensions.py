@@ -51,9 +51,7 @@ def test_none_is_loaded_unless_it_is_allowed(make_browser_server: Callable[..., 
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_one_that_is_allowed_stands_still_while_a_person_has_the_pages(
-    make_browser_server: Callable[..., BrowserServer], site: str
-) -> None:
+def test_an_allowed_extension_is_stopped_while_a_person_has_the_pages(make_browser_server: Callable[..., BrowserServer], site: str) -> None:
     browser_server = make_browser_server(extensions=True)
     browser_server.start()
     until(browser_server.answers, within=30)

@@ -168,7 +168,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("way", ENDS)
-def test_it_is_closed_when_that_person_is_private_no_more(free: BrowserServer, bank: tuple[str, Site], way: str) -> None:
+def test_the_private_window_closes_when_private_mode_ends(free: BrowserServer, bank: tuple[str, Site], way: str) -> None:
     url, site = bank
     hold(free, PRIVATE)
     assert open_fresh(free, f"{url}/stay").status_code == 200
@@ -182,7 +182,7 @@ def test_it_is_closed_when_that_person_is_private_no_more(free: BrowserServer, b
     assert open_fresh(free).status_code == 409, "she is not private"
 
 
-def test_it_can_be_closed_before_anybody_hears_that_she_is_private_no_more(free: BrowserServer, bank: tuple[str, Site]) -> None:
+def test_the_private_window_can_close_before_the_end_of_private_mode_is_announced(free: BrowserServer, bank: tuple[str, Site]) -> None:
     url, site = bank
     hold(free, PRIVATE)
     for _ in range(2):

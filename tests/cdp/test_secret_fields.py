@@ -74,7 +74,7 @@ def test_a_password_that_is_shown_stays_one_and_others_are_none(shared: BrowserS
         tells(focus, secret=True)
 
 
-def test_it_is_found_in_frames_and_shadow_trees_and_forgotten_with_the_page(shared: BrowserServer) -> None:
+def test_a_secret_field_is_found_in_frames_and_shadow_trees_and_forgotten_with_the_page(shared: BrowserServer) -> None:
     html = "<div></div><iframe srcdoc='<input type=password>'></iframe>"
     with focus_of(shared) as focus:
         with page_with(shared, html) as (client, session):

@@ -65,7 +65,7 @@ def test_the_field_takes_it_as_if_it_was_typed_and_no_client_is_told_it(shared: 
         assert client.evaluate("document.querySelector('#note').value", session) == "(hidden)"
 
 
-def test_it_goes_into_a_frame_of_the_origin_and_nowhere_else(shared: BrowserServer, site: str) -> None:
+def test_a_secret_is_filled_only_into_a_frame_of_its_origin(shared: BrowserServer, site: str) -> None:
     with showing(shared, site) as (client, session):
         refused = drop(shared, "https://bank.example", "#pin")
         assert (refused.status_code, refused.json()["data"]["reason"]) == (409, "other_origin")

@@ -87,7 +87,7 @@ def title_of_new_page(browser_server: BrowserServer, url: str) -> str:
         (Holding(2, "frozen", None, frozenset(), "ann"), True),
     ],
 )
-def test_it_is_raised_for_whoever_has_the_pages(holding: Holding, *, raised: bool) -> None:
+def test_takeover_rules_apply_while_a_person_has_the_pages(holding: Holding, *, raised: bool) -> None:
     assert is_taken_over(holding) == raised
 
 

@@ -12,7 +12,7 @@ def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
     assert set(gateway.component_sockets(load(LITTLE))) == {"gateway"}
 
 
-def test_it_has_authentication_sessions_and_health() -> None:
+def test_the_gateways_part_has_authentication_sessions_and_health() -> None:
     assert [feature.tag for feature in first().gateway.part.features] == ["auth", "auth", "health"]
 
 

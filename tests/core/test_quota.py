@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.core.quota import Quota, Reservation, unless
+from sandbox_server.core.quota import Quota, Reservation, run_unless_evicted
 
 pytestmark = pytest.mark.anyio
 
@@ -115,7 +115,7 @@ async def test_what_a_place_is_for_ends_with_it() -> None:
         finally:
             ended.set()
 
-    serving = asyncio.create_task(unless(evicted, work()))
+    serving = asyncio.create_task(run_unless_evicted(evicted, work()))
     await asyncio.sleep(0)
     evicted.set()
     with pytest.raises(ResourceExhausted, match="a person needed your slot"):
@@ -124,4 +124,4 @@ async def test_what_a_place_is_for_ends_with_it() -> None:
 
 
 async def test_work_that_ends_by_itself_gives_its_result() -> None:
-    assert await unless(asyncio.Event(), asyncio.sleep(0, "done")) == "done"
+    assert await run_unless_evicted(asyncio.Event(), asyncio.sleep(0, "done")) == "done"

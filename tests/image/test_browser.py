@@ -75,7 +75,7 @@ def test_chromium_calls_itself_adequately_sandboxed(browsing: Sandbox) -> None:
     assert [check["status"] for check in checks if check["name"] == "browser_sandbox"] == ["holds"]
 
 
-def test_it_shows_the_agent_s_files_and_saves_where_the_agent_sees(browsing: Sandbox) -> None:
+def test_the_browser_shows_the_agents_files_and_saves_where_the_agent_sees(browsing: Sandbox) -> None:
     bash(browsing, "echo '<body>written in the box</body>' > /tmp/page.html; sudo sh -c 'echo by root > /srv/page.txt'")
     assert text_of(browsing, "file:///tmp/page.html") == "written in the box"
     assert text_of(browsing, "file:///srv/page.txt").strip() == "by root"
@@ -87,7 +87,7 @@ def test_it_shows_the_agent_s_files_and_saves_where_the_agent_sees(browsing: San
 @pytest.mark.parametrize(
     "address", ["file:///run/", "file:////run/", "file:///tmp/../proc/self/cmdline", "file:///%72un/", "file:///etc/passwd"]
 )
-def test_it_shows_nobody_files_that_are_not_the_agent_s(browsing: Sandbox, address: str) -> None:
+def test_the_browser_shows_no_files_but_the_agents(browsing: Sandbox, address: str) -> None:
     refused = browsing.request("POST", "/v1/browser/page/navigate", json={"url": address})
     assert (refused.status_code, refused.json()["data"]["error"]) == (409, "ERR_BLOCKED_BY_ADMINISTRATOR")
     with devtools(browsing) as client:

@@ -187,7 +187,7 @@ def _event(socket: ClientConnection, method: str) -> dict[str, Any]:
     return params
 
 
-def test_it_begins_when_a_person_enters_a_password_field_and_ends_with_control(sandbox: "Sandbox", person: Person, bank: str) -> None:
+def test_private_mode_begins_in_a_password_field_and_ends_with_control(sandbox: "Sandbox", person: Person, bank: str) -> None:
     sandbox.show(bank)
     sandbox.request("POST", "/v1/browser/page/click", json={"selector": "[name=pass]"})
     assert not is_private(sandbox), "the agent enters it"

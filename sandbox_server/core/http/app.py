@@ -28,7 +28,7 @@ from sandbox_server.core.http.sse import event_stream
 from sandbox_server.core.http.websockets import AcceptedSocket
 from sandbox_server.core.identity import SERVER, SURFACE, Caller
 from sandbox_server.core.operation import Operation, Spec
-from sandbox_server.core.quota import Reservation, unless
+from sandbox_server.core.quota import Reservation, run_unless_evicted
 from sandbox_server.core.results import Call, Content, Event, Slashes
 
 PLACE_TAKEN = 4429
@@ -194,7 +194,7 @@ async def _while_slot_held(limits: Limits, call: Call, work: Coroutine[Any, Any,
         work.close()
         raise
     with place:
-        await unless(evicted, work)
+        await run_unless_evicted(evicted, work)
 
 
 def _accepting(operation: Operation, websocket: WebSocket) -> Operation:

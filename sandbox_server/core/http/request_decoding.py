@@ -58,7 +58,7 @@ def query_of(connection: HTTPConnection, spec: Spec, only: tuple[str, ...] | Non
     return found
 
 
-def located(problems: list[dict[str, Any]], spec: Spec) -> list[dict[str, Any]]:
+def with_locations(problems: list[dict[str, Any]], spec: Spec) -> list[dict[str, Any]]:
     """Prefix each problem's location with the source of the field, as FastAPI does and the SDKs expect."""
     return [{**problem, "loc": _location(problem["loc"], spec)} for problem in problems]
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import Failure, FileError
-from sandbox_server.core.http.request_decoding import located
+from sandbox_server.core.http.request_decoding import with_locations
 from sandbox_server.core.operation import Spec
 from sandbox_server.core.results import Blob, Reply
 
@@ -66,7 +66,7 @@ def envelope(reply: Reply[object], message: str | None = None) -> dict[str, obje
 def error_response(error: Exception, spec: Spec | None = None) -> Response:
     """Return status and body for any exception. A bug is logged under the error id that the body names."""
     if isinstance(error, InvalidFields):
-        problems = located(error.problems, spec) if spec else error.problems
+        problems = with_locations(error.problems, spec) if spec else error.problems
         return json_response({"detail": problems}, 422)
     if isinstance(error, FileError):
         return _file_error(error, spec)

@@ -54,7 +54,9 @@ class Console:
         match method:
             case "Runtime.consoleAPICalled":
                 frames = params.get("stackTrace", {}).get("callFrames", [])
-                self._add(target, "console", params["type"], written(params["args"]), params["timestamp"], frames[0] if frames else {})
+                self._add(
+                    target, "console", params["type"], arguments_text(params["args"]), params["timestamp"], frames[0] if frames else {}
+                )
             case "Runtime.exceptionThrown":
                 details = params["exceptionDetails"]
                 text = details.get("exception", {}).get("description") or details["text"]
@@ -90,7 +92,7 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def written(arguments: list[Object]) -> str:
+def arguments_text(arguments: list[Object]) -> str:
     """Return the text that a console shows for the arguments of a call (`Runtime.RemoteObject`)."""
     return " ".join(_argument_text(argument) for argument in arguments)
 

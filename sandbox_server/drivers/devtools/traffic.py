@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from sandbox_server.drivers.devtools.connection import Object
-from sandbox_server.drivers.devtools.headers import Fields, kept
+from sandbox_server.drivers.devtools.headers import Fields, fields_for_log
 from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 
 MAX_EXCHANGES = 2000
@@ -149,7 +149,7 @@ class Traffic:
         number, request = event["requestId"], event["request"]
         if "redirectResponse" in event:
             self._on_redirect(number, event)
-        headers, cut = kept(request["headers"])
+        headers, cut = fields_for_log(request["headers"])
         posted = request.get("postData", "") if request.get("hasPostData") else None
         self._add(
             Exchange(
@@ -184,7 +184,7 @@ class Traffic:
             while len(self._early) > MAX_EARLY:
                 self._early.popitem(last=False)
             return
-        headers, cut = kept(event["headers"])
+        headers, cut = fields_for_log(event["headers"])
         exchange.exact.add(side)
         exchange.cut |= cut
         if side == "request":
@@ -207,7 +207,7 @@ class Traffic:
         exchange.received = round(response.get("encodedDataLength", 0))
         exchange.answered = at
         if "response" not in exchange.exact:
-            exchange.response_headers, cut = kept(response["headers"])
+            exchange.response_headers, cut = fields_for_log(response["headers"])
             exchange.cut |= cut
 
     def _on_served_from_cache(self, number: str) -> None:
@@ -234,4 +234,4 @@ class Traffic:
     def _socket_opening(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.started, exchange.began = event["wallTime"], event["timestamp"]
-            exchange.request_headers, exchange.cut = kept(event["request"]["headers"])
+            exchange.request_headers, exchange.cut = fields_for_log(event["request"]["headers"])

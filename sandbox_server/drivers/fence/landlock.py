@@ -48,7 +48,7 @@ def abi() -> int:
         return 0
 
 
-def known(rights: int, version: int) -> int:
+def supported_rights(rights: int, version: int) -> int:
     """Return those of `rights` that a version can restrict."""
     for right, since in _SINCE.items():
         if version < since:
@@ -73,7 +73,7 @@ def restrict(held: int, allowed: Mapping[int, int]) -> None:
     Raises OSError if the kernel has no Landlock.
     """
     version = abi()
-    held = known(held | NOTHING, version)
+    held = supported_rights(held | NOTHING, version)
     attributes = struct.pack("=QQQ", held, 0, SCOPED if version >= SCOPES_ABI else 0)
     size = 24 if version >= SCOPES_ABI else 8
     ruleset = _call(_CREATE, attributes[:size], ctypes.c_size_t(size), 0)

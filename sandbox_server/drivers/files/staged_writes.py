@@ -152,7 +152,7 @@ def rename_new(source: str, target: str) -> None:
     os.rename(source, target)
 
 
-def pour(source: int, destination: int) -> None:
+def copy_content(source: int, destination: int) -> None:
     """Copy everything from one descriptor to another, in the kernel if possible."""
     try:
         while os.copy_file_range(source, destination, _PIECE):
@@ -214,7 +214,7 @@ def _with_temporary_name(fd: int, directory: str) -> Iterator[tuple[str, int]]:
     try:
         if kept != fd:
             os.lseek(fd, 0, os.SEEK_SET)
-            pour(fd, kept)
+            copy_content(fd, kept)
         yield name, kept
     finally:
         with suppress(FileNotFoundError):
@@ -254,7 +254,7 @@ def _overwrite_in_place(fd: int, target: str) -> os.stat_result:
     kept, _ = open_regular(target, os.O_WRONLY)
     with open(kept, "wb", buffering=0) as file:
         os.lseek(fd, 0, os.SEEK_SET)
-        pour(fd, file.fileno())
+        copy_content(fd, file.fileno())
         file.truncate()
         return os.fstat(file.fileno())
 

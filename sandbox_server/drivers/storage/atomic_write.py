@@ -15,13 +15,13 @@ type Owner = tuple[int, int]
 def replace(
     path: str | os.PathLike[str], content: str | bytes, *, mode: int = 0o600, owner: Owner | None = None, durable: bool = False
 ) -> None:
-    """Replace a file's content, text as UTF-8; see `drafted`."""
-    with drafted(path, mode=mode, owner=owner, durable=durable) as file:
+    """Replace a file's content, text as UTF-8; see `replacing`."""
+    with replacing(path, mode=mode, owner=owner, durable=durable) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
-def drafted(path: str | os.PathLike[str], *, mode: int = 0o600, owner: Owner | None = None, durable: bool = False) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, mode: int = 0o600, owner: Owner | None = None, durable: bool = False) -> Iterator[BinaryIO]:
     """Write a temporary file that replaces the file at the end of the block, or is removed if the block fails.
 
     The file gets `mode` and, as root, `owner`; nobody else can read it before that. `durable` syncs it to disk. The

@@ -86,7 +86,7 @@ class Cookies:
 
 async def all_cookies(devtools: Devtools) -> list[dict[str, Any]]:
     """Return every cookie of the profile."""
-    return [jar.shown(cookie) for cookie in (await devtools.command("Storage.getCookies"))["cookies"]]
+    return [jar.to_storage_state(cookie) for cookie in (await devtools.command("Storage.getCookies"))["cookies"]]
 
 
 async def put_cookies(devtools: Devtools, given: list[dict[str, Any]], place: tuple[str, ...]) -> None:

@@ -69,12 +69,12 @@ def view(text: str, view_range: Sequence[int], path: str) -> str:
     """Show a file or a range of its lines, numbered."""
     lines = split_lines(text)
     if not view_range:
-        return numbered(lines or [""], path)
+        return number_lines(lines or [""], path)
     first, last, note = _range(view_range, len(lines))
-    return note + numbered(lines[first - 1 : last], path, first)
+    return note + number_lines(lines[first - 1 : last], path, first)
 
 
-def numbered(lines: Sequence[str], what: str, first: int = 1) -> str:
+def number_lines(lines: Sequence[str], what: str, first: int = 1) -> str:
     """Number lines as `cat -n` does. Long output is cut with a note."""
     shown: list[str] = []
     size = 0
@@ -90,7 +90,7 @@ def numbered(lines: Sequence[str], what: str, first: int = 1) -> str:
 def snippet(edited: Edited, what: str) -> str:
     """Show the lines around an edit."""
     lines = split_lines(edited.text)
-    return numbered(lines[edited.first - 1 : edited.first - 1 + edited.count], what, edited.first)
+    return number_lines(lines[edited.first - 1 : edited.first - 1 + edited.count], what, edited.first)
 
 
 def invalid(parameter: str, value: object, why: str) -> str:

@@ -158,7 +158,7 @@ class FileSearch:
             after=request.context_after,
             offset=request.offset,
             limit=request.max_results,
-            wanted=included(top, request.include or ()),
+            wanted=path_filter(top, request.include or ()),
         )
         found = await self._ripgrep.search(_options(request), path, collector, cwd=top, timeout=SECONDS)
         result = FileGrepResult(
@@ -197,7 +197,7 @@ def _options(request: FileGrepRequest) -> list[str]:
     return options + [flag for flag, wanted in flags.items() if wanted]
 
 
-def included(top: str, patterns: Sequence[str]) -> Callable[[str], bool]:
+def path_filter(top: str, patterns: Sequence[str]) -> Callable[[str], bool]:
     """Return a test whether a file below `top` matches a glob, by name, or by path for globs with a slash.
 
     ripgrep's own globs would include files that are hidden, ignored or of another type.

@@ -54,7 +54,9 @@ class HandoffNotifier:
     async def _try(self, handoff: Handoff, target: NotificationTarget) -> Delivery:
         link, at = await asyncio.to_thread(self._link, handoff), time.time()
         answer = await target.tell(handoff, link)
-        return Delivery(to=target.name, at=at, status=answer.status, error=cleaned(answer.error, [*target.secrets, *filter(None, [link])]))
+        return Delivery(
+            to=target.name, at=at, status=answer.status, error=masked_error(answer.error, [*target.secrets, *filter(None, [link])])
+        )
 
 
 def tries(handoff: Handoff, name: NotificationChannel) -> list[Delivery]:
@@ -62,7 +64,7 @@ def tries(handoff: Handoff, name: NotificationChannel) -> list[Delivery]:
     return [each for each in handoff.deliveries if each.to == name]
 
 
-def cleaned(error: str | None, secrets: Iterable[str]) -> str | None:
+def masked_error(error: str | None, secrets: Iterable[str]) -> str | None:
     """Return an error with secrets masked."""
     for secret in secrets:
         error = error and error.replace(secret, "***")

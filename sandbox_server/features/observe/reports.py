@@ -55,7 +55,7 @@ class Reports:
             raise ResourceExhausted(f"at most {MAX_REPORTS} reports are allowed: delete one first", limit=MAX_REPORTS)
         report_id, created_at = secrets.token_hex(8), datetime.now(UTC)
         path = self._directory / f"{report_id}.jsonl.gz"
-        with atomic_write.drafted(path) as file, gzip.open(file, "wb") as packed, open(samples, "rb") as found:
+        with atomic_write.replacing(path) as file, gzip.open(file, "wb") as packed, open(samples, "rb") as found:
             packed.write(json.dumps({"session": dict(header) | {"reason": reason}}).encode() + b"\n")
             shutil.copyfileobj(found, packed)
         session_id = str(header["session_id"])

@@ -29,7 +29,7 @@ _KINDS: dict[str, type[Failure]] = {
 }
 
 
-class McpHubClient:
+class McpProcessClient:
     """Sends requests to the MCP process; `headers` are those of the API's own caller."""
 
     def __init__(self, socket: str) -> None:
