@@ -18,7 +18,7 @@ class Allowed:
     port: int | None
 
     def covers(self, host: str, address: Address, port: int) -> bool:
-        """Whether this is about a port of a host at an address."""
+        """Whether this entry matches a port of a host at an address."""
         if self.port is not None and self.port != port:
             return False
         return address in self.network if self.network else host.lower().rstrip(".") == self.host
