@@ -91,13 +91,14 @@ def test_watchers_are_listed_and_stopped_and_limited(mended: "Sandbox") -> None:
     assert mended.request("POST", "/v1/file/watch", json={"path": "/home/gem/missing"}).status_code == 404
 
 
-def test_watching_goes_on_after_the_watching_process_was_killed(mended: "Sandbox") -> None:
-    mended.run("mkdir", "/home/gem/watched")  # in the home a kernel that gets ready writes its profile
-    watcher = mended.request("POST", "/v1/file/watch", json={"path": "/home/gem/watched", "debounce": 50}).json()["watcher_id"]
-    assert mended.exec("pkill", "-9", "-u", "gem", "-f", "sandbox_server spawn").code == 0
+def test_watching_goes_on_after_the_watching_process_was_killed(start_sandbox: Callable[..., "Sandbox"]) -> None:
+    sandbox = start_sandbox()
+    sandbox.run("mkdir", "/home/gem/watched")  # in the home a kernel that gets ready writes its profile
+    watcher = sandbox.request("POST", "/v1/file/watch", json={"path": "/home/gem/watched", "debounce": 50}).json()["watcher_id"]
+    assert sandbox.exec("pkill", "-9", "-u", "gem", "-f", "sandbox_server spawn").code == 0
     poll = f"/v1/file/watch/{watcher}/poll"
-    [lost] = mended.request("POST", poll, json={"timeout": 30}).json()["events"]
+    [lost] = sandbox.request("POST", poll, json={"timeout": 30}).json()["events"]
     assert (lost["type"], lost["reason"]) == ("overflow", "watching was interrupted")
-    mended.run("touch", "/home/gem/watched/after")
-    [seen] = mended.request("POST", poll, json={"cursor": 1, "timeout": 30}).json()["events"]
+    sandbox.run("touch", "/home/gem/watched/after")
+    [seen] = sandbox.request("POST", poll, json={"cursor": 1, "timeout": 30}).json()["events"]
     assert (seen["type"], seen["relative_path"]) == ("create", "after")
