@@ -83,7 +83,7 @@ class BrowserSupervisor:
         self._hides = hides
         self.secrets = SecretRedaction()
         """What a person typed into fields for secrets: no client is told it, ever."""
-        self.fields = SecretFields(self._on_focus, self._on_typed)
+        self.fields = SecretFields(self._on_focus, self._on_typed, self._is_person)
         """The fields of pages that take secrets."""
         self.acts = DevtoolsInputEcho(lambda: self._link)
         """What clients do on pages."""
@@ -146,6 +146,8 @@ class BrowserSupervisor:
                 self.fields.discard_messages()
             self._link.see()
             self._link.let_go()
+        if self._is_person():
+            self.fields.hurry()
 
     @property
     def holding(self) -> Holding:
@@ -163,8 +165,12 @@ class BrowserSupervisor:
         if self._hides and self.fields.secret and holding.state == "human" and holding.reach & ON_SCREEN and not holding.private:
             self.hold(replace(holding, private=holding.holder))
 
+    def _is_person(self) -> bool:
+        """Whether a person may type."""
+        return self.holding.state in ("human", "shared")
+
     def _on_typed(self, value: str, was: str) -> None:
-        if self.holding.state in ("human", "shared"):
+        if self._is_person():
             if value.startswith(was):
                 self.secrets.discard(was)
             self.secrets.add(value)

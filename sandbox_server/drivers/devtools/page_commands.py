@@ -26,6 +26,10 @@ class PageCommands:
             connection, session = await self._session(page)
             return await connection.command(method, params, session, timeout=within)
 
+    def knows(self, page: str) -> bool:
+        """Whether a page was sent a command before, and lives."""
+        return page in self._sessions and self._connection is not None and not self._connection.ended.is_set()
+
     async def answers(self, page: str, within: float) -> bool:
         """Whether a page runs a script within so many seconds."""
         with suppress(DevtoolsRefused, TimeoutError, Unavailable):
