@@ -33,6 +33,8 @@ class StripTab:
     """Its place in the strip."""
     active: bool
     """Whether it is the one in front in its window."""
+    tab: str
+    """Target id of the tab itself."""
 
 
 class InternalClient:
@@ -139,4 +141,4 @@ async def _look(insider: InternalClient, tab: str) -> str:
 
 def _tab(page: str, info: dict[str, Any]) -> StripTab:
     place = info["embedderData"]
-    return StripTab(page, info["url"], info["title"], place["tabStripIndex"], place["tabActive"])
+    return StripTab(page, info["url"], info["title"], place["tabStripIndex"], place["tabActive"], info["targetId"])

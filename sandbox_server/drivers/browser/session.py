@@ -13,6 +13,7 @@ from sandbox_server.drivers.browser.browser_client import BrowserClient, Browser
 from sandbox_server.drivers.browser.dialogs import DialogAnswer, PageDialogs
 from sandbox_server.drivers.browser.evaluation import Evaluation, compiles, in_frame
 from sandbox_server.drivers.browser.iframes import frame_of
+from sandbox_server.drivers.browser.known_tabs import KnownTabs
 from sandbox_server.drivers.browser.page_events import BrowserNotices
 from sandbox_server.drivers.browser.playwright_connection import Attachment, OnContext, OnPage, attached, crashed
 from sandbox_server.drivers.browser.playwright_errors import translated
@@ -76,6 +77,7 @@ class BrowserSession:
         self._attaching = asyncio.Lock()
         self._opened = AsyncExitStack()
         self._commands = PageCommands(owner.socket)
+        self._tabs = KnownTabs(owner, self._commands)
         self._front: str | None = None
         """The page that was in front at the latest look."""
 
@@ -134,7 +136,7 @@ class BrowserSession:
 
     async def tabs(self) -> list[BrowserTab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
-        tabs = await self.owner.tabs()
+        tabs = await self._tabs.read()
         self._notices.see(tabs)
         return tabs
 
