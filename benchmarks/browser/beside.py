@@ -56,7 +56,11 @@ def main() -> None:
         while not Path(f"/tmp/.X11-unix/X{DISPLAY[1:]}").exists():
             time.sleep(0.05)
         browser = playwright.chromium.launch(
-            executable_path=EXECUTABLE, headless=False, args=["--disable-gpu", "--window-size=1280,1024"], env={"DISPLAY": DISPLAY}
+            executable_path=EXECUTABLE,
+            headless=False,
+            chromium_sandbox=True,
+            args=["--disable-gpu", "--window-size=1280,1024"],
+            env={"DISPLAY": DISPLAY},
         )
         page = browser.new_page(no_viewport=True)
         known = operations(page, serve(folder))

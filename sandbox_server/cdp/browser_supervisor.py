@@ -83,7 +83,7 @@ class BrowserSupervisor:
         self._hides = hides
         self.secrets = SecretRedaction()
         """What people typed into secret fields. It is masked in all that clients receive."""
-        self.fields = SecretFields(self._on_focus, self._on_typed)
+        self.fields = SecretFields(self._on_focus, self._on_typed, self._is_person)
         """The secret fields of pages."""
         self.acts = DevtoolsInputEcho(lambda: self._link)
         """The mouse and keyboard input of clients."""
@@ -146,6 +146,8 @@ class BrowserSupervisor:
                 self.fields.discard_messages()
             self._link.see()
             self._link.let_go()
+        if self._is_person():
+            self.fields.hurry()
 
     @property
     def holding(self) -> Holding:
@@ -163,8 +165,12 @@ class BrowserSupervisor:
         if self._hides and self.fields.secret and holding.state == "human" and holding.reach & ON_SCREEN and not holding.private:
             self.hold(replace(holding, private=holding.holder))
 
+    def _is_person(self) -> bool:
+        """Whether a person may type."""
+        return self.holding.state in ("human", "shared")
+
     def _on_typed(self, value: str, was: str) -> None:
-        if self.holding.state in ("human", "shared"):
+        if self._is_person():
             if value.startswith(was):
                 self.secrets.discard(was)
             self.secrets.add(value)

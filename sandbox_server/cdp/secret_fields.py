@@ -25,6 +25,8 @@ from sandbox_server.core.tasks import Tasks
 WORLD = "tandem-fields"
 _ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 _SHOWN = ("page", "iframe")
+LOAD_SECONDS = 0.1
+"""How long a new document may load before the script is run in it, while nobody could type into it."""
 
 log = logging.getLogger(__name__)
 
@@ -41,12 +43,13 @@ class SecretFields:
     """Follows the secret fields of each browser in turn.
 
     `focused` is called when a secret field gets the focus. `typed` gets a field's value after each key, and its value
-    before.
+    before. `person` says whether a person may type. Where none may, a new document first loads: see `hurry`.
     """
 
-    def __init__(self, focused: Callable[[], None], typed: Typed) -> None:
+    def __init__(self, focused: Callable[[], None], typed: Typed, person: Callable[[], bool] = lambda: True) -> None:
         self._focused = focused
         self._typed = typed
+        self._person = person
         self._follower: _SecretFieldFollower | None = None
         self._following: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -59,13 +62,18 @@ class SecretFields:
         if self._following:
             self._following.cancel()
         self._set(secret=False)
-        self._follower = _SecretFieldFollower(link, *await link.attach(OWNER, None), self._tell, self._typed)
+        self._follower = _SecretFieldFollower(link, *await link.attach(OWNER, None), self._tell, self._typed, self._person)
         self._following = self._tasks.start(self._follower.follow(), name="fields of pages")
 
     async def changed(self, known: bool) -> None:
         """Wait until the value differs from `known`."""
         while self.secret == known:
             await self._news.wait()
+
+    def hurry(self) -> None:
+        """Look at once into documents that were left to load: a person may type from now on."""
+        if self._follower:
+            self._follower.hurry()
 
     def discard_messages(self) -> None:
         """Clear the pages' console messages from private mode, which a later client would receive."""
@@ -91,8 +99,11 @@ class SecretFields:
 class _SecretFieldFollower:
     """A client attached to one browser, and to each page and frame as it appears."""
 
-    def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox, tell: Callable[..., None], typed: Typed) -> None:
+    def __init__(
+        self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox, tell: Callable[..., None], typed: Typed, person: Callable[[], bool]
+    ) -> None:
         self._typed = typed
+        self._person = person
         self._link = link
         self._peer = peer
         self._outbox = outbox
@@ -106,6 +117,8 @@ class _SecretFieldFollower:
         self._focused: set[tuple[str, str]] = set()
         """The documents, by session and frame, in which a secret field has the focus."""
         self._shown: set[str] = set()
+        self._loading: dict[tuple[str, str], asyncio.TimerHandle] = {}
+        """Session and frame of each document that loads before the script is run in it."""
 
     async def follow(self) -> None:
         """Serve until the browser ends or the task is cancelled."""
@@ -117,7 +130,14 @@ class _SecretFieldFollower:
                 except (KeyError, TypeError, ValueError):
                     log.exception("what a page said was not understood")
         finally:
+            for place in list(self._loading):
+                self._loading.pop(place).cancel()
             self._link.detach(self._peer)
+
+    def hurry(self, session: str | None = None) -> None:
+        """Run the script in what loads, in one session or in all."""
+        for place in [place for place in self._loading if session in (None, place[0])]:
+            self._enter(*place)
 
     def discard_messages(self) -> None:
         """Clear the console messages of every page."""
@@ -138,7 +158,9 @@ class _SecretFieldFollower:
             case "Page.frameNavigated":
                 self._went(message["sessionId"], message["params"]["frame"])
             case "Page.frameAttached":
-                self._enter(message["sessionId"], message["params"]["frameId"])
+                self._enter_loading(message["sessionId"], message["params"]["frameId"])
+            case "Page.loadEventFired":
+                self.hurry(message["sessionId"])
             case "Page.frameDetached":
                 self._leave(message["sessionId"], message["params"]["frameId"])
             case "Runtime.bindingCalled" if place := self._places.get(message["params"]["name"]):
@@ -157,13 +179,15 @@ class _SecretFieldFollower:
     def _went(self, session: str, frame: Object) -> None:
         """A frame has a new document. If it is the top frame, all frames below it are gone."""
         self._leave(session, frame["id"] if "parentId" in frame else None)
-        self._enter(session, frame["id"])
+        self._enter_loading(session, frame["id"])
 
     def _leave(self, session: str, frame: str | None) -> None:
         """Forget the bindings of a frame, or of a whole session."""
         gone = {binding for binding, place in self._places.items() if place[0] == session and frame in (None, place[1])}
         for binding in gone:
             self._focused.discard(self._places.pop(binding))
+        for place in [place for place in self._loading if place[0] == session and frame in (None, place[1])]:
+            self._loading.pop(place).cancel()
         self._tell(secret=bool(self._focused))
 
     def _forget(self, session: str) -> None:
@@ -186,8 +210,17 @@ class _SecretFieldFollower:
         for child in tree.get("childFrames", ()):
             self._enter_all(session, child)
 
+    def _enter_loading(self, session: str, frame: str) -> None:
+        """Run the script in a new document: at once where a person may type, else when it has loaded or takes its time."""
+        if self._person():
+            self._enter(session, frame)
+        elif (session, frame) not in self._loading:
+            self._loading[session, frame] = asyncio.get_running_loop().call_later(LOAD_SECONDS, self._enter, session, frame)
+
     def _enter(self, session: str, frame: str) -> None:
         """Run the script in a frame's document."""
+        if timer := self._loading.pop((session, frame), None):
+            timer.cancel()
         made = self._send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD}, session)
         self._waiting[made] = session, lambda result: self._look(session, frame, result["executionContextId"])
 

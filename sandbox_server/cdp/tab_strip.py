@@ -33,6 +33,8 @@ class StripTab:
     """Position in the strip, from 0."""
     active: bool
     """Whether it is the active tab of its window."""
+    tab: str
+    """The tab's own target id."""
 
 
 class InternalClient:
@@ -145,4 +147,4 @@ async def _look(insider: InternalClient, tab: str) -> str:
 
 def _tab(page: str, info: dict[str, Any]) -> StripTab:
     place = info["embedderData"]
-    return StripTab(page, info["url"], info["title"], place["tabStripIndex"], place["tabActive"])
+    return StripTab(page, info["url"], info["title"], place["tabStripIndex"], place["tabActive"], info["targetId"])

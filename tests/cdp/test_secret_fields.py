@@ -1,5 +1,6 @@
 """Fields for secrets, in a real browser."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,11 @@ from typing import Any
 
 import pytest
 from websockets.sync.client import ClientConnection, unix_connect
+
+from sandbox_server.cdp import secret_fields
+from sandbox_server.cdp.messages import encode
+from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.secret_fields import SecretFields
 
 BrowserServer = Any
 Session = Any
@@ -146,3 +152,94 @@ def test_a_field_is_forgotten_with_its_document_and_found_in_one_that_comes_back
         tells(focus, secret=True)
         client.result("Page.navigate", session, url="data:text/html,elsewhere")
         tells(focus, secret=False)
+
+
+class Pages:
+    """What a follower of pages asks of them, in place of a browser; `went` has a page at another document."""
+
+    def __init__(self) -> None:
+        self.entered: asyncio.Queue[str] = asyncio.Queue()
+        self.enabled = asyncio.Event()
+        self.outbox = Outbox()
+
+    async def attach(self, caller: object, page: object) -> Any:
+        return object(), self.outbox
+
+    def send(self, peer: object, text: bytes) -> None:
+        command = json.loads(text)
+        if command["method"] == "Page.createIsolatedWorld":
+            self.entered.put_nowait(command["params"]["frameId"])
+        elif command["method"] == "Page.enable":
+            self.enabled.set()
+
+    def detach(self, peer: object) -> None:
+        self.outbox.close("gone")
+
+    def told(self, method: str, **params: object) -> None:
+        self.outbox.put(encode({"method": method, "params": params, "sessionId": "page"}))
+
+    def went(self, frame: str) -> None:
+        self.told("Page.frameNavigated", frame={"id": frame})
+
+    async def next(self) -> str:
+        async with asyncio.timeout(10):
+            return await self.entered.get()
+
+
+async def followed(pages: Any, *, person: Any) -> SecretFields:
+    fields = SecretFields(lambda: None, lambda value, was: None, person)
+    await fields.follow(pages)
+    return fields
+
+
+@pytest.mark.anyio
+async def test_a_document_is_looked_into_at_once_where_a_person_may_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_fields, "LOAD_SECONDS", 3600)
+    pages = Pages()
+    fields = await followed(pages, person=lambda: True)
+    pages.went("first")
+    assert await pages.next() == "first"
+    await fields.close()
+
+
+@pytest.mark.anyio
+async def test_a_document_loads_before_it_is_looked_into_where_an_agent_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_fields, "LOAD_SECONDS", 3600)
+    pages = Pages()
+    fields = await followed(pages, person=lambda: False)
+    pages.went("left")
+    pages.went("loaded")
+    pages.told("Page.frameDetached", frameId="left")
+    pages.told("Page.loadEventFired")
+    pages.told("Page.loadEventFired")
+    pages.went("next")
+    pages.told("Page.loadEventFired")
+    assert [await pages.next(), await pages.next()] == ["loaded", "next"]
+    await fields.close()
+
+
+@pytest.mark.anyio
+async def test_a_document_that_takes_its_time_is_looked_into_while_it_loads() -> None:
+    pages = Pages()
+    fields = await followed(pages, person=lambda: False)
+    pages.went("slow")
+    assert await pages.next() == "slow"
+    await fields.close()
+
+
+@pytest.mark.anyio
+async def test_a_document_that_loads_is_looked_into_once_a_person_may_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_fields, "LOAD_SECONDS", 3600)
+    typing: list[bool] = []
+    pages = Pages()
+    fields = await followed(pages, person=lambda: bool(typing))
+    pages.went("loading")
+    pages.told("Page.frameAttached", frameId="inner")
+    pages.told("Target.attachedToTarget", sessionId="other", targetInfo={"type": "page"})
+    async with asyncio.timeout(10):
+        await pages.enabled.wait()
+    assert pages.entered.empty()
+    typing.append(True)
+    fields.hurry()
+    assert {await pages.next(), await pages.next()} == {"loading", "inner"}
+    await fields.close()

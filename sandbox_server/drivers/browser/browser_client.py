@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -32,6 +32,8 @@ class BrowserTab:
     title: str
     active: bool
     """Whether it is the one in front in its window."""
+    tab: str = field(default="", compare=False)
+    """Target id of the tab itself."""
 
 
 class BrowserClient:
@@ -43,7 +45,7 @@ class BrowserClient:
     async def tabs(self) -> list[BrowserTab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
         return [
-            BrowserTab(each["page"], each["url"], each["title"], each["active"])
+            BrowserTab(each["page"], each["url"], each["title"], each["active"], each.get("tab", ""))
             for each in orjson.loads(await self._ask("GET", "/browser/tabs"))
         ]
 

@@ -46,6 +46,7 @@ _ALWAYS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-breakpad",
+    "--disable-features=RenderDocument",  # a new frame and compositor for each document of a site: a third of a page load
     "--disable-gpu",
     "--enable-unsafe-swiftshader",
     "--start-maximized",

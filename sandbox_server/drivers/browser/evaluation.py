@@ -41,6 +41,8 @@ class Evaluation:
         self._seconds = seconds
         self._group = secrets.token_hex(8)
         """Name under which the page keeps what the script gives, until it was read."""
+        self._kept = False
+        """Whether the page may keep anything under that name."""
 
     async def value(self, expression: str) -> Any:
         """What a script gives: an expression, a function that is called, or, where it compiles as neither, the body of a function.
@@ -55,7 +57,8 @@ class Evaluation:
                 given = await self._call(_CALLED, given, objectGroup=self._group, **_RUN)
             return await self._read(given)
         finally:
-            self._commands.post(self._page, "Runtime.releaseObjectGroup", {"objectGroup": self._group})
+            if self._kept:
+                self._commands.post(self._page, "Runtime.releaseObjectGroup", {"objectGroup": self._group})
 
     async def _read(self, given: Object) -> Any:
         result = self._result(given)
@@ -79,8 +82,11 @@ class Evaluation:
         return result
 
     async def _send(self, method: str, **params: object) -> Object:
+        kept, self._kept = self._kept, True  # whatever becomes of a command that is not waited for to its end
         try:
-            return await self._commands.send(self._page, method, params, self._seconds)
+            given = await self._commands.send(self._page, method, params, self._seconds)
+            self._kept = kept or "exceptionDetails" in given or "objectId" in given["result"]
+            return given
         except DevtoolsRefused as error:
             raise self._refused(str(error)) from None
         except Unavailable:  # not to be tried again by itself: the script may have run

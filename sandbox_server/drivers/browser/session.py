@@ -4,20 +4,22 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from sandbox_server.core.errors import Conflict, Failure, NotFound, Unavailable
+from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 from sandbox_server.drivers.browser.dialogs import DialogAnswer, PageDialogs
 from sandbox_server.drivers.browser.evaluation import Evaluation, compiles, in_frame
 from sandbox_server.drivers.browser.iframes import frame_of
+from sandbox_server.drivers.browser.known_tabs import KnownTabs
 from sandbox_server.drivers.browser.page_events import BrowserNotices
 from sandbox_server.drivers.browser.playwright_connection import Attachment, OnContext, OnPage, attached, crashed
 from sandbox_server.drivers.browser.playwright_errors import translated
 from sandbox_server.drivers.browser.script_results import MAX_FRAMES
 from sandbox_server.drivers.browser.tab_titles import made_of
+from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ STRIP_SECONDS = 2.0
 LOOK_SECONDS = 0.01
 MARGIN_SECONDS = 5.0
 """Beyond the timeout of a call, for what surrounds the work."""
+TITLE_SECONDS = 2.0
+"""For the browser to say what it calls a page; then the page is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,19 @@ class Driven:
     frame: "Frame"
     revived: bool
     """Whether the page crashed or hung before, and is blank now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Whether a page answers, asked before it is known to be the one that a call is about."""
+
+    page: str
+    attachment: Attachment
+    answer: asyncio.Task[bool]
+
+    def is_about(self, page: str, attachment: Attachment) -> bool:
+        """Whether it is the question that a call has to ask."""
+        return page == self.page and attachment is self.attachment
 
 
 class BrowserSession:
@@ -60,6 +77,9 @@ class BrowserSession:
         self._attaching = asyncio.Lock()
         self._opened = AsyncExitStack()
         self._commands = PageCommands(owner.socket)
+        self._tabs = KnownTabs(owner, self._commands)
+        self._front: str | None = None
+        """The page that was in front at the latest look."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -116,7 +136,7 @@ class BrowserSession:
 
     async def tabs(self) -> list[BrowserTab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
-        tabs = await self.owner.tabs()
+        tabs = await self._tabs.read()
         self._notices.see(tabs)
         return tabs
 
@@ -132,7 +152,9 @@ class BrowserSession:
         """The tab at a place of the strip, or the one in front; raises NotFound for a place where none is."""
         tabs = await self.tabs()
         if index is None and tabs:
-            return next((tab for tab in tabs if tab.active), tabs[0])
+            front = next((tab for tab in tabs if tab.active), tabs[0])
+            self._front = front.page
+            return front
         if index is None or index >= len(tabs):
             raise NotFound(f"there is no tab {index or 0}; there are {len(tabs)}", tab=index)
         return tabs[index]
@@ -159,11 +181,13 @@ class BrowserSession:
 
         Of a page without a title the browser makes one from its address: then the page is asked.
         """
-        tab = next((tab for tab in await self.tabs() if tab.page == driven.tab.page), None)
         url = driven.page.url
-        if tab is None or tab.url != url or not tab.title or made_of(tab.title, url):
-            return await driven.page.title()
-        return tab.title
+        with suppress(DevtoolsRefused, TimeoutError, Unavailable):
+            history = await self._commands.send(driven.tab.page, "Page.getNavigationHistory", {}, TITLE_SECONDS)
+            entry = history["entries"][history["currentIndex"]]
+            if entry["url"] == url and entry["title"] and not made_of(entry["title"], url):
+                return str(entry["title"])
+        return await driven.page.title()
 
     async def evaluate(self, driven: Driven, expression: str, timeout: float) -> Any:
         """What a script of a caller's gives in a page's main frame, or in the frame that is driven; raises as `Evaluation.value` does."""
@@ -188,21 +212,40 @@ class BrowserSession:
         """Work on a page that answers, with its dialogs answered and its errors made ours, for at most `timeout` seconds and a margin.
 
         With `revive`, a page that crashed or hangs is made blank first; otherwise it is a Conflict, and so are a dialog's end, a navigation
-        and a time that runs out. With `direct`, the page is asked past Playwright whether it answers, as for work that does without its
-        driver. Raises NotFound for a tab or frame that is not there.
+        and a time that runs out. With `direct`, Playwright's driver is not asked whether it answers, as for work that does without it.
+        Raises NotFound for a tab or frame that is not there.
         """
-        found = await self.tab(tab)
-        page, revived = await self._responsive(found, answer, revive=revive, direct=direct)
+        asked = self._ask_ahead(direct=direct) if tab is None else None
+        try:
+            found = await self.tab(tab)
+            page, revived = await self._responsive(found, answer, asked, revive=revive, direct=direct)
+        finally:
+            if asked:
+                asked.answer.cancel()
         with translated(doing), self._dialogs.answered(found.page, answer):
             if len(page.frames) > MAX_FRAMES:
                 self.notice(f"A page has {len(page.frames)} frames, of which {MAX_FRAMES} are looked into.")
             async with asyncio.timeout(timeout + MARGIN_SECONDS), self._seen(found, page):
                 yield Driven(found, page, await frame_of(page, frame), revived)
 
-    async def _responsive(self, tab: BrowserTab, answer: DialogAnswer, *, revive: bool, direct: bool) -> "tuple[Page, bool]":
+    def _ask_ahead(self, *, direct: bool) -> _Question | None:
+        """Ask the page that was in front whether it answers, while the strip is read; none that waits for a dialog's answer."""
+        attachment, page = self._attachment, self._front
+        if attachment is None or attachment.lost or page is None or not self._commands.knows(page) or self._dialogs.is_open():
+            return None
+        return _Question(page, attachment, start_task(self._answers(page, attachment, direct=direct)))
+
+    async def _answers(self, page: str, attachment: Attachment, *, direct: bool) -> bool:
+        """Whether a page runs scripts, and, unless `direct`, Playwright's driver answers."""
+        driver = [] if direct else [attachment.alive()]
+        return all(await asyncio.gather(self._commands.answers(page, ANSWER_SECONDS), *driver))
+
+    async def _responsive(
+        self, tab: BrowserTab, answer: DialogAnswer, asked: _Question | None, *, revive: bool, direct: bool
+    ) -> "tuple[Page, bool]":
         """The page of a tab, and whether it had to be revived."""
         try:
-            return await self._answering(tab, answer, direct=direct), False
+            return await self._answering(tab, answer, asked, direct=direct), False
         except Conflict:
             if not revive:
                 raise
@@ -210,25 +253,27 @@ class BrowserSession:
             await self.drop()
             return await (await self.attachment()).page(tab.page), True
 
-    async def _answering(self, tab: BrowserTab, answer: DialogAnswer, *, direct: bool) -> "Page":
+    async def _answering(self, tab: BrowserTab, answer: DialogAnswer, asked: _Question | None, *, direct: bool) -> "Page":
         """The page of a tab, once it runs scripts; where it does not because Playwright's driver died, that of another driver."""
         attachment = await self.attachment()
         try:
-            return await self._expect_answer(attachment, tab, answer, direct=direct)
+            return await self._expect_answer(attachment, tab, answer, asked, direct=direct)
         except Conflict:
             if self._dialogs.is_open() or await attachment.alive():
                 raise
         await self._let_go(attachment)
-        return await self._expect_answer(await self.attachment(), tab, answer, direct=direct)
+        return await self._expect_answer(await self.attachment(), tab, answer, None, direct=direct)
 
-    async def _expect_answer(self, attachment: Attachment, tab: BrowserTab, answer: DialogAnswer, *, direct: bool) -> "Page":
+    async def _expect_answer(
+        self, attachment: Attachment, tab: BrowserTab, answer: DialogAnswer, asked: _Question | None, *, direct: bool
+    ) -> "Page":
         """Make sure that the page runs scripts; a dialog of its own, or of another page in its process, may be what holds it."""
         page = await attachment.page(tab.page)
         await self._dialogs.settle(answer, tab.page)
         if self._dialogs.leaves(answer) and self._dialogs.is_open(tab.page):
             raise _waits_for_person()
-        asked = partial(self._commands.answers, tab.page, ANSWER_SECONDS) if direct else partial(_answers, page)
-        if await asked() or (await self._dialogs.settle(answer) and await asked()):
+        first = asked.answer if asked and asked.is_about(tab.page, attachment) else self._answers(tab.page, attachment, direct=direct)
+        if await first or (await self._dialogs.settle(answer) and await self._answers(tab.page, attachment, direct=direct)):
             return page
         if self._attachment and tab.page not in self._attachment.pages:
             raise crashed()
@@ -297,11 +342,3 @@ def _waits_for_person() -> Conflict:
         hint="A screenshot of the screen shows it. Try again once it is answered.",
         reason="dialog",
     )
-
-
-async def _answers(page: "Page") -> bool:
-    with suppress(Exception):
-        async with asyncio.timeout(ANSWER_SECONDS):
-            await page.evaluate("1")
-            return True
-    return False

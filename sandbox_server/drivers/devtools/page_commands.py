@@ -27,6 +27,23 @@ class PageCommands:
             connection, session = await self._session(page)
             return await connection.command(method, params, session, timeout=within)
 
+    @property
+    def live(self) -> bool:
+        """Whether there is a connection to a browser."""
+        return self._connection is not None and not self._connection.ended.is_set()
+
+    def knows(self, page: str) -> bool:
+        """Whether a page was sent a command before, and lives."""
+        return page in self._sessions and self.live
+
+    async def list_targets(self, within: float) -> list[Object]:
+        """All targets of the browser, tabs among them; raises as `send` does, and Unavailable without a connection."""
+        connection = self._connection
+        if connection is None:
+            raise Unavailable("there is no connection to the browser")
+        listed = await connection.command("Target.getTargets", {"filter": [{}]}, timeout=within)
+        return list(listed["targetInfos"])
+
     async def answers(self, page: str, within: float) -> bool:
         """Whether a page runs a script within `within` seconds."""
         with suppress(DevtoolsRefused, TimeoutError, Unavailable):

@@ -1,0 +1,71 @@
+"""The tab strip over the kept connection, beside what the browser's process says of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
+from sandbox_server.drivers.browser.known_tabs import KnownTabs
+from sandbox_server.drivers.devtools.page_commands import PageCommands
+
+pytestmark = pytest.mark.anyio
+
+SECONDS = 20.0
+
+
+class CountingOwner(BrowserClient):
+    """The browser's process, which counts how often it is asked for the strip."""
+
+    asked = 0
+
+    async def tabs(self) -> list[BrowserTab]:
+        self.asked += 1
+        return await super().tabs()
+
+
+@pytest.fixture
+async def commands(shared: Any) -> AsyncIterator[PageCommands]:
+    made = PageCommands(shared.socket)
+    yield made
+    await made.close()
+
+
+async def test_once_the_pages_are_known_the_strip_is_read_over_the_connection(shared: Any, commands: PageCommands) -> None:
+    owner = CountingOwner(shared.socket)
+    known = KnownTabs(owner, commands)
+    first = await known.read()
+    assert await commands.answers(first[0].page, SECONDS)
+    assert await known.read() == first
+    assert owner.asked == 1
+
+
+async def test_a_new_tab_is_asked_for_once_and_the_order_is_that_of_the_strip(shared: Any, commands: PageCommands) -> None:
+    owner = CountingOwner(shared.socket)
+    known = KnownTabs(owner, commands)
+    before = await known.read()
+    assert await commands.answers(before[0].page, SECONDS)
+    opened = await owner.open("about:blank")
+    async with asyncio.timeout(SECONDS):
+        while [tab.page for tab in await known.read() if tab.active] != [opened]:
+            pass
+    asked = owner.asked
+    tabs = await known.read()
+    assert owner.asked == asked
+    assert tabs == await owner.tabs()
+    assert [tab.page for tab in tabs] == [*[tab.page for tab in before], opened]
+    await owner.close(opened)
+    async with asyncio.timeout(SECONDS):
+        while opened in {tab.page for tab in await known.read()}:
+            pass
+
+
+async def test_without_the_connection_the_browsers_process_is_asked(shared: Any, commands: PageCommands) -> None:
+    owner = CountingOwner(shared.socket)
+    known = KnownTabs(owner, commands)
+    page = (await known.read())[0].page
+    assert await commands.answers(page, SECONDS)
+    await commands.close()
+    assert page in {tab.page for tab in await known.read()}
+    assert owner.asked == 2
