@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -136,9 +137,10 @@ def test_a_new_session_is_made_by_its_button_and_goes_unused_with_the_page(sandb
 
 
 def test_as_many_pages_as_people_may_open_leave_the_agent_its_sessions_and_the_next_a_choice(sandbox: Sandbox, person: Opener) -> None:
+    made = [str(uuid4()) for _ in range(8)]
     with ExitStack() as pages:
         for number in range(8):
-            page = pages.enter_context(person(path=f"/terminal?session_id=mine{number}"))
+            page = pages.enter_context(person(path=f"/terminal?session_id={made[number]}"))
             chosen(page, "You · ~" if number == 0 else f"You · ~ ({number + 1})")
         assert run(sandbox, "echo in")["output"] == "in\n"
         late = pages.enter_context(person())
@@ -147,7 +149,7 @@ def test_as_many_pages_as_people_may_open_leave_the_agent_its_sessions_and_the_n
         expect(late.get_by_role("heading", name="All terminals are in use")).to_be_visible(timeout=PATIENCE_MS)
         late.get_by_role("button", name="You · ~", exact=True).click()
         connected(late)
-        assert "session_id=mine0" in late.url
+        assert f"session_id={made[0]}" in late.url
 
 
 def test_where_the_agent_types_is_told_and_one_click_away(sandbox: Sandbox, person: Opener) -> None:
