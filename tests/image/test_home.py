@@ -36,6 +36,7 @@ def home(browser: Browser, sandbox: Sandbox, width: int, height: int) -> Iterato
 
 
 def test_the_terminal_is_opened_in_its_pane_and_is_there_again_after_a_reload(browser: Browser, sandbox: Sandbox) -> None:
+    sandbox.request("POST", "/v1/shell/exec", json={"command": "true"})
     with home(browser, sandbox, 1440, 1000) as page:
         pane = page.locator("[data-pane=terminal]")
         pane.get_by_role("button", name="Open here").click()

@@ -122,7 +122,7 @@ def test_a_shell_that_was_left_opens_again_with_enter(sandbox: "Sandbox") -> Non
     with opened(sandbox) as person:
         person.sees("$")
         person.send("input", "exit 3\r")
-        person.sees("the shell has ended: exit code 3")
+        person.sees("[shell ended: exit code 3. Press Enter to reopen]")
         person.send("input", "\r")
         person.send("input", "echo open a''gain\r")
         person.sees("open again")

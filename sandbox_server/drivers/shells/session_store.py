@@ -21,7 +21,11 @@ class StoredSession:
     created_at: str
     """ISO 8601."""
     by_person: bool = False
+    owner: str = ""
     used: bool = True
+    input_at: str = ""
+    """When something was last run or typed in it, ISO 8601; empty where nothing was."""
+    input_by_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from sandbox_server.features.shell.command import BashCommandStatus, ConsoleReco
 from sandbox_server.features.shell.durations import Seconds, WholeSeconds
 from sandbox_server.features.shell.follow import ShellPosition, follow
 from sandbox_server.features.shell.hints import join_hints
-from sandbox_server.features.shell.session import ShellProfile, ShellSession
+from sandbox_server.features.shell.session import ShellSession
+from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.start_directory import start_in
 

@@ -7,7 +7,7 @@ from sandbox_server.features.shell.command import BashCommandStatus, ConsoleReco
 from sandbox_server.features.shell.durations import WholeSeconds
 from sandbox_server.features.shell.follow import ShellPosition
 from sandbox_server.features.shell.hints import join_hints
-from sandbox_server.features.shell.session import ShellId
+from sandbox_server.features.shell.session_profile import ShellId
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.view import follow_terminal, screen_text
 
@@ -120,6 +120,7 @@ class ShellProcesses:
         if len(keys) > MAX_INPUT:
             raise TooLarge(f"input is at most {MAX_INPUT} bytes", limit=MAX_INPUT)
         await session.type(keys + b"\r" if request.press_enter else keys)
+        session.state.note_input(by_person=False)
         return ShellWriteResult(status=session.status)
 
     @operation("POST /v1/shell/kill", scope="shell", destructive=True, tool="sandbox_shell_kill", acts="shell")

@@ -4,16 +4,17 @@ import asyncio
 import signal as signals
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from sandbox_server.core import Conflict, Failure, InvalidArgument, Model, NotFound, Tasks, Unavailable
+from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.shell_integration import Mark
 from sandbox_server.drivers.shells.shells import Foreground, LiveShell, ShellStart, TmuxShells
 from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
+from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.state import ShellState, describe_exit
 
 OPEN_SECONDS = 10.0
@@ -36,29 +37,6 @@ AGENT_ENVIRONMENT = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "SYS
 _WAIT = "wait for it with /v1/shell/wait, end it with /v1/shell/kill, or use another session"
 _LOOK = "look at it with /v1/shell/view, end it with /v1/shell/kill, or use another session"
 _STEPS = (signals.SIGINT, signals.SIGTERM, signals.SIGKILL)
-
-
-class ShellId(Model):
-    id: str
-    """Session to act on."""
-
-
-@dataclass(slots=True)
-class ShellProfile:
-    """What a session was created with."""
-
-    id: str
-    implicit: bool = False
-    """Whether a command that named no session made it."""
-    personal: bool = False
-    """Whether a terminal that was opened made it."""
-    by_person: bool = False
-    """Whether it takes one of people's places."""
-    used: bool = False
-    """Whether anything was ever run or typed in it."""
-    no_change_timeout: float = 120.0
-    """Seconds; 0 is off."""
-    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 class ShellSession:
@@ -207,6 +185,7 @@ class ShellSession:
         self._use()
         if running := self.state.running:
             raise self._busy(f"is running a command since {running.created_at:%Y-%m-%dT%H:%M:%SZ}: {running.text[:200]}")
+        self.state.note_input(by_person=False)
         command = self.state.running = RunningCommand(request.text, request.token)
         try:
             await self._give(request, command)

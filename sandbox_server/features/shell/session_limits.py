@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from sandbox_server.features.shell.session import ShellSession
+from sandbox_server.features.shell.session_profile import SessionPool
 
 FOR_PEOPLE = 8
-"""Sessions that people may open at terminals, beside those of programs: neither takes the other's."""
+"""Sessions that people may open at terminals."""
+FOR_TERMINALS = 8
+"""Sessions that programs may open at terminals; no terminal takes the place of a session of commands."""
 MAX_WAITING = 256
 """Calls that may wait for a session at once."""
 
@@ -25,29 +28,31 @@ class SessionLimits:
 
     def idle_implicit(self) -> ShellSession | None:
         """The session for a command that names none: an idle one that such a command made, the latest used, one whose shell lives first."""
-        idle = [session for session in self._of(by_person=False) if session.profile.implicit and session.idle]
+        idle = [session for session in self._of("programs") if session.profile.implicit and session.idle]
         return max(idle, key=lambda session: (session.state.over is None, session.last_used_at), default=None)
 
     @property
     def hopeful(self) -> bool:
         """Whether a command that names none may find a session later: one that such a command made is busy now."""
-        return any(session.profile.implicit for session in self._of(by_person=False))
+        return any(session.profile.implicit for session in self._of("programs"))
 
-    def leaving(self, *, by_person: bool) -> ShellSession | None:
-        """The session that makes way for a newcomer: what lost least first, then what was used longest ago; None: nobody does."""
-        ranked = [(rank, session) for session in self._of(by_person=by_person) if (rank := self._rank(session)) is not None]
+    def leaving(self, pool: SessionPool) -> ShellSession | None:
+        """The session that makes way for a newcomer: what loses least first, then what was used longest ago; None: nobody does."""
+        ranked = [(rank, session) for session in self._of(pool) if (rank := self._rank(session)) is not None]
         return min(ranked, key=lambda entry: (entry[0], entry[1].last_used_at), default=(0, None))[1]
 
-    def _of(self, *, by_person: bool) -> list[ShellSession]:
-        return [session for session in self._sessions.values() if session.profile.by_person == by_person]
+    def _of(self, pool: SessionPool) -> list[ShellSession]:
+        return [session for session in self._sessions.values() if session.profile.pool == pool]
 
     def _rank(self, session: ShellSession) -> int | None:
         """How much is lost with a session, the less the sooner it makes way; None: it stays."""
         profile, attached = session.profile, bool(session.state.viewers)
-        if session.reserved or session.opening:
+        if session.reserved or session.opening or (profile.by_person and session.people):
             return None
+        if session.state.over:
+            return 0
         if profile.by_person:  # whatever a program does to it: a person finds room
-            return None if session.people else int(profile.used) * (1 + session.state.busy)
+            return int(profile.used) * (1 + session.state.busy)
         if session.state.busy:
             return None
         if profile.personal and not attached:

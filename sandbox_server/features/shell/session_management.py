@@ -1,15 +1,20 @@
 """Create, list and close shell sessions."""
 
+from collections import Counter
 from datetime import UTC, datetime
+from typing import Literal
 from uuid import uuid4
 
-from sandbox_server.core import Call, Model, Reply, operation
+from sandbox_server.core import Call, Caller, Model, Reply, operation
 from sandbox_server.features.shell.durations import WholeSeconds
-from sandbox_server.features.shell.session import ShellId, ShellProfile, ShellSession
-from sandbox_server.features.shell.session_limits import FOR_PEOPLE
+from sandbox_server.features.shell.session import ShellSession
+from sandbox_server.features.shell.session_limits import FOR_PEOPLE, FOR_TERMINALS
+from sandbox_server.features.shell.session_profile import ShellId, ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.start_directory import start_in
 
+MAX_COMMAND = 2000
+"""Characters of a command in a list."""
 ACTIVE_SECONDS = 300.0
 """How long after its last use a session is counted as active."""
 
@@ -54,7 +59,23 @@ class ShellSessionState(Model):
     status: str
     """`running`, or how the last command ended."""
     current_command: str | None = None
-    """The command that runs."""
+    """What runs, as it was given or typed; what is over 2000 characters is cut and ends with `…`."""
+    alive: bool = True
+    """Whether its shell lives. One that has ended opens again with the next command, and makes room for a new session."""
+    made_by: Literal["agent", "person"] = "agent"
+    """Who made it: a program, or a person at a terminal."""
+    owner: str | None = None
+    """The person who made it; null where a program did."""
+    yours: bool = False
+    """Whether you are that person."""
+    used: bool = True
+    """Whether anything was ever run or typed in it."""
+    last_input_at: datetime | None = None
+    """When something was last run or typed in it; null where nothing was."""
+    last_input_by: Literal["agent", "person"] | None = None
+    """Who did that."""
+    terminals: int = 0
+    """Terminals that show it now."""
 
 
 class ActiveShellSessionsResult(Model):
@@ -73,12 +94,18 @@ class ShellSessionStats(Model):
     """Sessions that programs may have."""
     session_timeout: int
     """Seconds of idleness after which a session may be closed to make room; 0 is never."""
+    ended_sessions: int = 0
+    """Of them, those whose shell has ended: they make room for new ones."""
     usage_ratio: float
-    """Part of max_sessions that is used, 0.0 to 1.0."""
+    """Part of max_sessions that is used, 0.0 to 1.0; sessions whose shell has ended do not count."""
     people_sessions: int
     """Sessions that people opened at terminals."""
     max_people_sessions: int
     """Sessions that people may have open, beside those of programs."""
+    terminal_sessions: int = 0
+    """Sessions that programs opened at terminals."""
+    max_terminal_sessions: int = FOR_TERMINALS
+    """Sessions that programs may have open at terminals, beside the others."""
 
 
 class ShellSessionManagement:
@@ -118,9 +145,11 @@ class ShellSessionManagement:
 
     @operation("GET /v1/shell/sessions/stats", scope="shell")
     async def get_session_stats(self) -> ShellSessionStats:
-        """Count the sessions of programs, and those that people opened at terminals, which have places of their own."""
+        """Count the sessions of programs, and those that were opened at terminals, which have places of their own."""
         sessions, now = await self._sessions.all(), datetime.now(UTC)
-        programs = [session for session in sessions if not session.profile.by_person]
+        pools = Counter(session.profile.pool for session in sessions)
+        programs = [session for session in sessions if session.profile.pool == "programs"]
+        ended = sum(session.state.over is not None for session in programs)
         active = [session for session in programs if (now - session.last_used_at).total_seconds() <= ACTIVE_SECONDS]
         return ShellSessionStats(
             total_sessions=len(programs),
@@ -128,15 +157,17 @@ class ShellSessionManagement:
             idle_sessions=len(programs) - len(active),
             max_sessions=self._sessions.limit,
             session_timeout=int(self._sessions.evict_after),
-            usage_ratio=len(programs) / self._sessions.limit,
-            people_sessions=len(sessions) - len(programs),
+            ended_sessions=ended,
+            usage_ratio=(len(programs) - ended) / self._sessions.limit,
+            people_sessions=pools["people"],
             max_people_sessions=FOR_PEOPLE,
+            terminal_sessions=pools["terminals"],
         )
 
     @operation("GET /v1/shell/sessions", scope="shell")
-    async def list_sessions(self) -> ActiveShellSessionsResult:
-        """List the sessions."""
-        return ActiveShellSessionsResult(sessions={session.id: _state(session) for session in await self._sessions.all()})
+    async def list_sessions(self, call: Call) -> ActiveShellSessionsResult:
+        """List the sessions: who made each, where it is and what runs there."""
+        return ActiveShellSessionsResult(sessions={session.id: _state(session, call.caller) for session in await self._sessions.all()})
 
     @operation("DELETE /v1/shell/sessions", scope="shell", destructive=True, acts="shell")
     async def cleanup_all_sessions(self) -> Reply[None]:
@@ -152,13 +183,25 @@ class ShellSessionManagement:
         await self._sessions.withdraw(request.session_id)
 
 
-def _state(session: ShellSession) -> ShellSessionState:
-    running = session.state.running
+def _state(session: ShellSession, caller: Caller) -> ShellSessionState:
+    profile, last = session.profile, session.state.last_input
     return ShellSessionState(
         working_dir=session.state.directory,
-        created_at=session.profile.created_at,
+        created_at=profile.created_at,
         last_used_at=session.last_used_at,
-        age_seconds=int((datetime.now(UTC) - session.profile.created_at).total_seconds()),
+        age_seconds=int((datetime.now(UTC) - profile.created_at).total_seconds()),
         status=session.status,
-        current_command=running.text if running else None,
+        current_command=_shortened(session.state.current_command),
+        alive=session.state.over is None,
+        made_by="person" if profile.by_person else "agent",
+        owner=profile.owner or None,
+        yours=profile.by_person and caller.person and profile.owner == caller.name,
+        used=profile.used,
+        last_input_at=last.at if last else None,
+        last_input_by=("person" if last.by_person else "agent") if last else None,
+        terminals=len(session.state.viewers),
     )
+
+
+def _shortened(command: str | None) -> str | None:
+    return command if command is None or len(command) <= MAX_COMMAND else f"{command[: MAX_COMMAND - 1]}…"

@@ -14,8 +14,10 @@ from sandbox_server.core import Failure, NotFound, ResourceExhausted, Tasks, Una
 from sandbox_server.drivers.session_table import RETRY_AFTER, SessionLimit, SessionTable, require_valid_id
 from sandbox_server.drivers.shells.session_store import ShellStore, StoredSession
 from sandbox_server.drivers.shells.shells import ShellStart, TmuxShells
-from sandbox_server.features.shell.session import ShellProfile, ShellSession
-from sandbox_server.features.shell.session_limits import FOR_PEOPLE, SessionLimits, WaitingLine
+from sandbox_server.features.shell.session import ShellSession
+from sandbox_server.features.shell.session_limits import FOR_PEOPLE, FOR_TERMINALS, SessionLimits, WaitingLine
+from sandbox_server.features.shell.session_profile import SessionPool, ShellProfile
+from sandbox_server.features.shell.state import LastInput
 
 MAX_GONE = 1000
 """Ids of closed sessions that are remembered."""
@@ -119,6 +121,20 @@ class ShellSessions:
         await session.opened()
         return session
 
+    async def latest(self) -> ShellSession | None:
+        """The session in which something was last run or typed, opened; None where there is none.
+
+        One whose shell lives goes before one that has ended.
+        """
+        found = sorted(await self.all(), key=_latest)
+        while found:
+            with suppress(NotFound):  # it is being closed, or did not open
+                await found[-1].opened()
+                found[-1].touch()
+                return found[-1]
+            found.pop()
+        return None
+
     async def implicit(self, start: ShellStart, wait: float = 0) -> ShellSession:
         """Reserve an idle session for a command that names none, or a new one; it is released by the caller.
 
@@ -142,7 +158,7 @@ class ShellSessions:
             return existing
         session = self._place(profile)
         if session is None:
-            raise self._limit(by_person=profile.by_person).exhausted()
+            raise self._limit(profile.pool).exhausted()
         await self._open(session, start)
         session.release()
         return session
@@ -181,7 +197,7 @@ class ShellSessions:
         wait = wait if self.limits.hopeful else 0
         session = await self._line.stand(attempt, wait)
         if session is None:
-            raise self._limit(by_person=False).exhausted(min(max(wait, RETRY_AFTER), MOST_RETRY_AFTER))
+            raise self._limit("programs").exhausted(min(max(wait, RETRY_AFTER), MOST_RETRY_AFTER))
         if session.shell is None and session.state.over is None:
             await self._open(session, start)
         return session
@@ -197,8 +213,10 @@ class ShellSessions:
         session, made_room = self._made(profile), None
         try:
             while evicted := self._table.evicted_for(session):
+                made_room = (
+                    "a shell that had ended made room" if evicted.state.over else "the shell that was idle longest was closed to make room"
+                )
                 self._close_for_another(evicted)
-                made_room = "the shell that was idle longest was closed to make room"
         except ResourceExhausted:
             return None
         self._table.add(session)
@@ -230,7 +248,8 @@ class ShellSessions:
 
     def _close_for_another(self, session: ShellSession) -> None:
         self._forget(session)
-        self._gone.append(session.id)
+        if session.state.over is None:  # nothing is lost with one that has ended: its id may be used anew
+            self._gone.append(session.id)
         closing = self._tasks.start(session.close(), name=f"closing session {session.id}")
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
@@ -239,25 +258,21 @@ class ShellSessions:
         return self._table.remove(session)  # somebody may have closed it meanwhile
 
     def _bounded(self, limit: int) -> SessionTable[ShellSession]:
-        """A table with places for programs, and others for people."""
-        hint = "close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is"
-        programs = SessionLimit[ShellSession](
-            limit,
-            f"all {limit} shell sessions are in use",
-            hint,
-            lambda _: self.limits.leaving(by_person=False),
-            lambda session: not session.profile.by_person,
-        )
-        people = SessionLimit[ShellSession](
-            FOR_PEOPLE,
-            f"all {FOR_PEOPLE} terminals of people are open",
-            "close one, or open a session that there is",
-            lambda _: self.limits.leaving(by_person=True),
-        )
-        return SessionTable(programs, people)
+        """A table with the places of each pool."""
+        api = "close one with DELETE /v1/shell/sessions/{session_id}, or use one that there is"
+        page = "close one, or open a session that there is"
+        self._limits: dict[SessionPool, SessionLimit[ShellSession]] = {
+            "programs": self._pool("programs", limit, f"all {limit} shell sessions are in use", api),
+            "terminals": self._pool("terminals", FOR_TERMINALS, f"all {FOR_TERMINALS} terminals of programs are open", api),
+            "people": self._pool("people", FOR_PEOPLE, f"all {FOR_PEOPLE} terminals of people are open", page),
+        }
+        return SessionTable(*self._limits.values())
 
-    def _limit(self, *, by_person: bool) -> SessionLimit[ShellSession]:
-        return self._table.limits[by_person]
+    def _pool(self, pool: SessionPool, most: int, message: str, hint: str) -> SessionLimit[ShellSession]:
+        return SessionLimit(most, message, hint, lambda _: self.limits.leaving(pool), lambda session: session.profile.pool == pool)
+
+    def _limit(self, pool: SessionPool) -> SessionLimit[ShellSession]:
+        return self._limits[pool]
 
     def _abandoned(self, session: ShellSession) -> bool:
         return session.profile.personal and not session.profile.used and not session.state.viewers and session.idle
@@ -286,8 +301,10 @@ class ShellSessions:
 
     async def _take_over(self, entry: StoredSession) -> None:
         created_at = datetime.fromisoformat(entry.created_at)
-        whose = (entry.implicit, entry.personal, entry.by_person, entry.used)
+        whose = (entry.implicit, entry.personal, entry.by_person, entry.owner, entry.used)
         session = self._made(ShellProfile(entry.id, *whose, entry.no_change_timeout, created_at))
+        if entry.input_at:
+            session.state.last_input = LastInput(datetime.fromisoformat(entry.input_at), entry.input_by_person)
         for _ in range(RESTORE_TRIES):
             try:
                 shell = await self._shells.adopt(entry.key, session) if entry.key else None
@@ -313,13 +330,18 @@ class ShellSessions:
             self._line.move()
 
 
+def _latest(session: ShellSession) -> tuple[bool, bool, datetime]:
+    last = session.state.last_input
+    return session.state.over is None, session.profile.used, last.at if last else session.profile.created_at
+
+
 async def _note(session: ShellSession, noted: dict[str, bytes]) -> None:
     with suppress(Failure):
         noted[session.id] = await session.variables()
 
 
 def _stored(session: ShellSession) -> StoredSession:
-    profile = session.profile
+    profile, last = session.profile, session.state.last_input
     return StoredSession(
         id=profile.id,
         key=session.shell.key if session.shell and session.shell.pane else None,
@@ -327,7 +349,10 @@ def _stored(session: ShellSession) -> StoredSession:
         implicit=profile.implicit,
         personal=profile.personal,
         by_person=profile.by_person,
+        owner=profile.owner,
         used=profile.used,
+        input_at=last.at.isoformat() if last else "",
+        input_by_person=bool(last and last.by_person),
         no_change_timeout=profile.no_change_timeout,
         created_at=profile.created_at.isoformat(),
     )

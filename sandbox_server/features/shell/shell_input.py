@@ -22,6 +22,7 @@ class ShellInput:
         """Take that so much was typed."""
         self._control.note(self._caller, "keys", count)
         if self.session:
+            self.session.state.note_input(by_person=self._caller.person)
             self.session.state.entered = self._entered
 
     def _entered(self, line: str) -> None:

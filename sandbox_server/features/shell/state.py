@@ -3,6 +3,8 @@
 import asyncio
 import signal as signals
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
 
 from sandbox_server.drivers.shells.shell_integration import Mark
@@ -31,6 +33,14 @@ class TerminalViewer(Protocol):
         """The session is over."""
 
 
+@dataclass(frozen=True, slots=True)
+class LastInput:
+    """When something was last run or typed in a session, and by whom."""
+
+    at: datetime
+    by_person: bool
+
+
 class ShellState:
     """The state of one shell after the other in the same terminal. `turned` is told whenever something happened."""
 
@@ -49,6 +59,9 @@ class ShellState:
         """The prompt, its last line."""
         self.entered: Callable[[str], None] = lambda line: None
         """Is told every line that was typed at the prompt, as it was to be seen."""
+        self.last_input: LastInput | None = None
+        """What was last run or typed here; None where nothing was."""
+        self._line = ""
         self._took_leave = False
         self.log = OutputRing(REPLAY)
         self.viewers: set[TerminalViewer] = set()
@@ -59,6 +72,17 @@ class ShellState:
     def busy(self) -> bool:
         """Whether something runs in the shell."""
         return self.running is not None or self.foreign
+
+    @property
+    def current_command(self) -> str | None:
+        """What runs, as it was given or typed; None where nothing does, or nobody heard what was typed."""
+        if self.running:
+            return self.running.text
+        return self._line or None if self.foreign else None
+
+    def note_input(self, *, by_person: bool) -> None:
+        """Note that something is run or typed now."""
+        self.last_input = LastInput(datetime.now(UTC), by_person)
 
     def output(self, data: bytes) -> None:
         """Take bytes of the terminal."""
@@ -77,7 +101,7 @@ class ShellState:
         match mark.kind:
             case "line":
                 if command is None:
-                    self._tell_line()
+                    self._take_line()
                 self.ready, self.foreign = False, command is None
             case "start" if command and mine:
                 command.begin()
@@ -98,10 +122,11 @@ class ShellState:
                 self.ready = True
         self.turn_over()
 
-    def _tell_line(self) -> None:
+    def _take_line(self) -> None:
         shown = plain(bytes(self._prompt))
-        if line := shown[shown.rfind(self.ps1) + len(self.ps1) :].strip():
-            self.entered(line)
+        self._line = shown[shown.rfind(self.ps1) + len(self.ps1) :].strip()
+        if self._line:
+            self.entered(self._line)
 
     def ended(self, observed: Exit) -> None:
         """Take the end of the shell, and of the command in it."""
@@ -113,7 +138,7 @@ class ShellState:
             if not took_leave:  # it was replaced or killed, and tmux does not pass on what it still holds then
                 command.add_hint("the end of its output may be missing: /v1/bash/exec gives all, and so does a shell below this one")
             command.finish(command.stopping or "terminated", None if command.stopping else observed.code)
-        notice = f"\r\n[the shell has ended: {describe_exit(observed)}; press Enter to open it again]\r\n"
+        notice = f"\r\n[shell ended: {describe_exit(observed)}. Press Enter to reopen]\r\n"
         for viewer in list(self.viewers):
             viewer.output(notice.encode())
         self.turn_over()
@@ -169,4 +194,4 @@ def describe_exit(observed: Exit) -> str:
         return f"exit code {observed.code}"
     if observed.signal is not None:
         return f"killed by {_SIGNALS.get(observed.signal, f'signal {observed.signal}')}"
-    return "nobody saw how"
+    return "its terminal is gone, as after a restart or a checkpoint"

@@ -155,7 +155,7 @@ class Terminal:
                 self._size = size
                 await self._message({"type": "resize", "data": {"cols": size[0], "rows": size[1]}})
         except Failure as failure:
-            self._waiting[:] = f"\r\n[{failure.message}; press Enter to open the shell again]\r\n".encode()
+            self._waiting[:] = f"\r\n[{failure.message}. Press Enter to reopen]\r\n".encode()
             self._stale = False
 
     async def _flush(self) -> None:

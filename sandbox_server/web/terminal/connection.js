@@ -6,15 +6,21 @@ const SESSION_GONE = 4404;
 const HELD = 4423;
 const NO_ROOM = 4429;
 const CLOSED_ON_PURPOSE = 1000;
-/** Close codes after which it does not reconnect, with the state that follows. @type {Record<number, "ended" | "refused">} */
-const FINAL = { [CLOSED_ON_PURPOSE]: "ended", [SESSION_GONE]: "ended", [HELD]: "refused", [NO_ROOM]: "refused" };
+/** Close codes after which it does not reconnect, with the state that follows. @type {Record<number, "ended" | "held" | "full">} */
+const FINAL = { [CLOSED_ON_PURPOSE]: "ended", [SESSION_GONE]: "ended", [HELD]: "held", [NO_ROOM]: "full" };
+
+/**
+ * `none`: there is no session yet; `ended`: it was closed; `full`: there is no room for a new one; `held`: a person keeps programs from one.
+ * @typedef {"connecting" | "connected" | "lost" | "none" | "ended" | "full" | "held"} TerminalState
+ */
 
 /**
  * @typedef {object} Listener
  * @property {(id: string) => void} session the session's id, on every connect
  * @property {(text: string) => void} output what the terminal shows next
  * @property {(columns: number, rows: number) => void} resize another viewer changed the size
- * @property {(state: "connecting" | "connected" | "lost" | "ended" | "refused", reason?: string) => void} state
+ * @property {(state: TerminalState) => void} state
+ * @property {(reason: string) => void} refused something that was sent did nothing, and why
  */
 
 export class TerminalConnection {
@@ -22,14 +28,16 @@ export class TerminalConnection {
   #socket;
   #delay = FIRST_DELAY_MS;
   #timer = 0;
-  #reason = "";
+  #ready = false;
 
   /**
-   * @param {string} session its id; empty for a new session
+   * @param {string} session its id; empty for a new session, or for the one that was used last
+   * @param {boolean} create whether a session is made where there is none to show
    * @param {Listener} listener
    */
-  constructor(session, listener) {
+  constructor(session, create, listener) {
     this.session = session;
+    this.create = create;
     this.listener = listener;
     this.#connect();
   }
@@ -57,10 +65,11 @@ export class TerminalConnection {
 
   #connect() {
     this.listener.state("connecting");
-    this.#reason = "";
+    this.#ready = false;
     const address = new URL("/v1/shell/ws", location.href);
     address.protocol = address.protocol.replace("http", "ws");
     if (this.session) address.searchParams.set("session_id", this.session);
+    if (!this.create) address.searchParams.set("create", "false");
     const socket = new WebSocket(address);
     socket.onmessage = (event) => this.#take(JSON.parse(event.data));
     socket.onclose = (event) => this.#ended(socket, event);
@@ -74,6 +83,7 @@ export class TerminalConnection {
       this.listener.session(message.data);
     } else if (message.type === "ready") {
       this.#delay = FIRST_DELAY_MS;
+      this.#ready = true;
       this.listener.state("connected");
     } else if (message.type === "output") {
       this.listener.output(message.data);
@@ -81,8 +91,8 @@ export class TerminalConnection {
       this.listener.resize(message.data.cols, message.data.rows);
     } else if (message.type === "ping") {
       this.#send({ type: "pong", data: { timestamp: message.timestamp } });
-    } else if (message.type === "error") {
-      this.#reason = message.data;
+    } else if (message.type === "error" && this.#ready) {
+      this.listener.refused(message.data);
     }
   }
 
@@ -99,10 +109,10 @@ export class TerminalConnection {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
     if (event.code in FINAL) {
-      this.listener.state(FINAL[event.code], this.#reason || event.reason);
+      this.listener.state(event.code === SESSION_GONE && !this.session ? "none" : FINAL[event.code]);
       return;
     }
-    this.listener.state("lost", this.#reason || event.reason);
+    this.listener.state("lost");
     this.#timer = setTimeout(() => this.#connect(), this.#delay);
     this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY_MS);
   }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox_server.core import Call, Caller
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
 from sandbox_server.drivers.shells.session_store import ShellStore
@@ -21,7 +22,7 @@ from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.shell import sessions
 from sandbox_server.features.shell.commands import ShellCommandResult, ShellCommands, ShellExecRequest
 from sandbox_server.features.shell.processes import ShellProcesses
-from sandbox_server.features.shell.session_management import ShellSessionManagement
+from sandbox_server.features.shell.session_management import ShellSessionManagement, ShellSessionState
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.terminals import ShellTerminals
 from tests.controls import FreeControl
@@ -38,6 +39,11 @@ class Shell:
     processes: ShellProcesses
     sessions: ShellSessionManagement
     terminals: ShellTerminals
+
+    async def listed(self, caller: Caller = Caller("agent")) -> dict[str, ShellSessionState]:  # noqa: B008 # it is frozen
+        """The sessions as a caller sees them."""
+        sessions: dict[str, ShellSessionState] = (await self.sessions.list_sessions(Call(caller, "request"))).sessions
+        return sessions
 
 
 class Server:

@@ -10,8 +10,9 @@ from sandbox_server.drivers.session_table import RETRY_AFTER
 from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell import session as session_module
 from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
-from sandbox_server.features.shell.session import ShellProfile, ShellSession
+from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_management import ShellCreateSessionRequest
+from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions
 from tests.features.shell.conftest import Runner, Server, Shell, eventually
 
@@ -215,9 +216,25 @@ async def test_sessions_that_died_make_room(server: Server) -> None:
         assert len(await ids(server)) == 2
 
 
+async def test_named_sessions_that_died_make_room_and_their_names_may_be_used_anew(server: Server) -> None:
+    async with server.serving(limit=2) as shell:
+        await Runner(shell, "one")("true")
+        await Runner(shell, "two")("true")
+    subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
+    async with server.serving(limit=2) as shell:
+        stats = await shell.sessions.get_session_stats()
+        created = await shell.sessions.create_session(ShellCreateSessionRequest(id="three"))
+        assert await ids(server) == ["three", "two"]
+        again = Runner(shell, "one")
+        assert (await again("echo in")).output == "in\n"
+    assert (stats.total_sessions, stats.ended_sessions, stats.usage_ratio) == (2, 2, 0.0)
+    assert created.hint == "a shell that had ended made room"
+    assert "there was no session 'one': it was created" in (again.hint or "")
+
+
 async def test_a_session_keeps_what_it_was_created_with_through_a_restart(server: Server) -> None:
     async with server.serving():
-        before = await server.sessions.create(ShellProfile("one", personal=True, no_change_timeout=7.0), ShellStart("/usr"))
+        before = await server.sessions.create(ShellProfile("one", personal=True, owner="ann", no_change_timeout=7.0), ShellStart("/usr"))
     async with server.serving():
         after = await server.sessions.get("one")
     assert after is not before

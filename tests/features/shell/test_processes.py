@@ -6,7 +6,7 @@ import pytest
 
 from sandbox_server.core import Conflict, TooLarge
 from sandbox_server.features.shell.processes import MAX_INPUT, ShellViewRequest, ShellWaitRequest, ShellWriteToProcessRequest
-from sandbox_server.features.shell.session import ShellId
+from sandbox_server.features.shell.session_profile import ShellId
 from tests.features.shell.conftest import Runner, eventually
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ async def test_killing_what_does_not_run_gives_the_last_code(run: Runner) -> Non
 
 async def test_killing_gives_no_code_and_the_one_who_waits_for_the_command_learns_of_it(run: Runner) -> None:
     waiting = asyncio.create_task(run("echo begun; sleep 60"))
-    await eventually(run.shell.sessions.list_sessions, lambda listed: listed.sessions and listed.sessions[run.id].status == "running")
+    await eventually(run.shell.listed, lambda listed: listed and listed[run.id].status == "running")
     reply = await run.shell.processes.kill_process(ShellId(id=run.id))
     result = await waiting
 

@@ -14,7 +14,8 @@ from sandbox_server.drivers.spawn.process import LOST
 from sandbox_server.features.shell import session as module
 from sandbox_server.features.shell.capture import FOLDED
 from sandbox_server.features.shell.command import RunningCommand
-from sandbox_server.features.shell.session import MAX_COMMANDS, WHOLE_COMMANDS, ShellProfile, ShellSession
+from sandbox_server.features.shell.session import MAX_COMMANDS, WHOLE_COMMANDS, ShellSession
+from sandbox_server.features.shell.session_profile import ShellProfile
 from tests.conftest import until
 from tests.features.shell.conftest import Server, Shell
 

@@ -1,8 +1,7 @@
 """Terminals that come and go: what of them stays, and that neither people nor programs take each other's places."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -10,31 +9,14 @@ from sandbox_server.core import Call, Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.features.shell import sessions as module
 from sandbox_server.features.shell.commands import ShellExecRequest
-from sandbox_server.features.shell.session_limits import FOR_PEOPLE
-from sandbox_server.features.shell.terminals import TerminalRequest
-from tests.features.shell.conftest import Runner, Server, Shell, eventually
-from tests.features.shell.test_terminal import Page
+from sandbox_server.features.shell.session_limits import FOR_PEOPLE, FOR_TERMINALS
+from tests.features.shell.conftest import Runner, Server, eventually
+from tests.features.shell.test_terminal import shown_by, terminal
 
 pytestmark = pytest.mark.anyio
 
 PERSON = Call(Caller("person", person=True), "request")
 PROGRAM = Call(Caller("agent"), "request")
-
-
-@asynccontextmanager
-async def terminal(shell: Shell, caller: Call, session_id: str | None = None) -> AsyncIterator[Page]:
-    """A terminal that is open; `Page.closed` tells where it was refused."""
-    page = Page()
-    shown = asyncio.create_task(shell.terminals.terminal(TerminalRequest(session_id=session_id), page, caller))
-    await page.until(lambda: page.output or page.closed or page.all("error"))
-    yield page
-    page.give(None)
-    async with asyncio.timeout(30):
-        await shown
-
-
-def shown_by(page: Page) -> str:
-    return str(page.all("session_id")[0]["data"])
 
 
 async def ids(server: Server) -> list[str]:
@@ -135,14 +117,40 @@ async def test_a_program_that_works_and_looks_in_every_session_of_people_keeps_n
         assert len(await ids(server)) == FOR_PEOPLE
 
 
-async def test_a_terminal_for_which_there_is_no_room_says_why_and_is_not_to_try_again(server: Server) -> None:
+async def test_terminals_of_programs_keep_no_command_out(server: Server) -> None:
     async with server.serving(limit=1) as shell:
+        async with AsyncExitStack() as open_:
+            for number in range(FOR_TERMINALS):
+                await open_.enter_async_context(terminal(shell, PROGRAM, f"terminal{number}"))
+                await Runner(shell, f"terminal{number}")("sleep 600", timeout=0)
+            reply = await shell.commands.exec_command(ShellExecRequest(command="echo in"))
+            stats = await shell.sessions.get_session_stats()
+        assert reply.data.output == "in\n"
+        assert (stats.total_sessions, stats.terminal_sessions, stats.max_terminal_sessions) == (1, FOR_TERMINALS, FOR_TERMINALS)
+
+
+async def test_eight_openings_of_the_page_make_no_session_and_leave_the_agents_to_it(server: Server) -> None:
+    async with server.serving(limit=2) as shell:
+        used = (await shell.commands.exec_command(ShellExecRequest(command="echo agent"))).data.session_id
+        async with AsyncExitStack() as open_:
+            for _ in range(8):
+                page = await open_.enter_async_context(terminal(shell, PERSON, create=False))
+                assert shown_by(page) == used
+            reply = await shell.commands.exec_command(ShellExecRequest(command="echo still"))
+        assert (reply.data.session_id, await ids(server)) == (used, [used])
+
+
+async def test_a_terminal_for_which_there_is_no_room_says_why_and_is_not_to_try_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FOR_TERMINALS", 1)
+    async with server.serving(limit=1) as shell, terminal(shell, PROGRAM, "one"):
         await Runner(shell, "one")("sleep 600", timeout=0)
         async with terminal(shell, PROGRAM) as page:
             assert page.closed is not None
             code, reason = page.closed
-        assert (code, reason[:31]) == (4429, "all 1 shell sessions are in use")
-        assert page.all("error")[0]["data"].startswith("all 1 shell sessions are in use; close one")
+        assert (code, reason[:35]) == (4429, "all 1 terminals of programs are ope")
+        assert page.all("error")[0]["data"].startswith("all 1 terminals of programs are open; close one")
 
 
 async def test_a_program_opens_no_session_while_a_person_has_the_shells_but_looks_at_those_that_there_are(

@@ -7,9 +7,15 @@ import pytest
 
 from sandbox_server.core import Call, Caller, NotFound
 from sandbox_server.features.shell.processes import ShellWaitRequest, ShellWriteToProcessRequest
-from sandbox_server.features.shell.session_management import ShellCreateSessionRequest, ShellSessionRef, ShellUpdateSessionRequest
+from sandbox_server.features.shell.session_management import (
+    MAX_COMMAND,
+    ShellCreateSessionRequest,
+    ShellSessionRef,
+    ShellUpdateSessionRequest,
+)
 from tests.features.shell.asking import process_exists
 from tests.features.shell.conftest import Runner, Server, Shell, eventually
+from tests.features.shell.test_terminal import terminal
 
 pytestmark = pytest.mark.anyio
 
@@ -34,9 +40,9 @@ async def test_a_terminal_url_names_a_session_that_is_made_when_it_is_opened(she
     address, _, session = url.partition("?session_id=")
 
     assert address == "http://here:8080/terminal"
-    assert (await shell.sessions.list_sessions()).sessions == {}
+    assert await shell.listed() == {}
     assert (await Runner(shell, session)("echo there")).session_id == session
-    assert list((await shell.sessions.list_sessions()).sessions) == [session]
+    assert list(await shell.listed()) == [session]
 
 
 async def test_a_session_that_a_terminal_url_promised_can_be_closed_before_it_is_made(shell: Shell) -> None:
@@ -83,7 +89,7 @@ async def test_stats_count_the_sessions(shell: Shell) -> None:
 
 async def test_a_list_says_what_runs(shell: Shell) -> None:
     await Runner(shell, "busy")("cd /usr; sleep 60", timeout=0)
-    listed = (await shell.sessions.list_sessions()).sessions["busy"]
+    listed = (await shell.listed())["busy"]
 
     assert (listed.status, listed.current_command) == ("running", "cd /usr; sleep 60")
 
@@ -105,4 +111,38 @@ async def test_cleaning_up_closes_every_session(shell: Shell) -> None:
     reply = await shell.sessions.cleanup_all_sessions()
 
     assert reply.message == "2 sessions closed"
-    assert (await shell.sessions.list_sessions()).sessions == {}
+    assert await shell.listed() == {}
+
+
+async def test_a_list_says_who_made_a_session_and_who_used_it_last(shell: Shell, server: Server) -> None:
+    ann = Caller("ann", person=True)
+    await Runner(shell, "agents")("true")
+    async with terminal(shell, Call(ann, "request"), "hers") as page:
+        page.say("input", "sleep 500 # mine\r")
+        await eventually(lambda: shell.listed(), lambda listed: listed["hers"].current_command)
+        listed, to_others = await shell.listed(ann), await shell.listed(Caller("bob", person=True))
+
+    hers, agents = listed["hers"], listed["agents"]
+    assert (hers.made_by, hers.owner, hers.yours, hers.last_input_by, hers.terminals) == ("person", "ann", True, "person", 1)
+    assert (hers.current_command, hers.status) == ("sleep 500 # mine", "running")
+    assert (agents.made_by, agents.owner, agents.yours, agents.last_input_by, agents.terminals) == ("agent", None, False, "agent", 0)
+    assert not to_others["hers"].yours
+
+
+async def test_what_the_agent_writes_in_a_persons_session_is_the_agents(shell: Shell, server: Server) -> None:
+    async with terminal(shell, Call(Caller("ann", person=True), "request"), "hers"):
+        unused = (await shell.listed())["hers"]
+        await shell.processes.write_to_process(ShellWriteToProcessRequest(id="hers", input="ls", press_enter=False))
+        used = (await shell.listed())["hers"]
+
+    assert (unused.used, unused.last_input_at, unused.last_input_by) == (False, None, None)
+    assert (used.used, used.last_input_by) == (True, "agent")
+
+
+async def test_a_list_cuts_a_long_command_and_says_which_shells_have_ended(shell: Shell) -> None:
+    await Runner(shell, "long")(f"sleep 600 # {'x' * 100_000}", timeout=0)
+    await Runner(shell, "over")("exit")
+    listed = await shell.listed()
+
+    assert listed["long"].current_command == f"sleep 600 # {'x' * (MAX_COMMAND - 13)}…"
+    assert (listed["long"].alive, listed["over"].alive) == (True, False)

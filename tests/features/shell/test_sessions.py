@@ -12,8 +12,9 @@ from sandbox_server.core import Conflict, InvalidArgument, NotFound, ResourceExh
 from sandbox_server.features.shell.command import RunningCommand
 from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
 from sandbox_server.features.shell.processes import ShellViewRequest, ShellWaitRequest
-from sandbox_server.features.shell.session import ShellId, ShellSession
+from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_management import ShellCreateSessionRequest, ShellSessionRef, ShellUpdateSessionRequest
+from sandbox_server.features.shell.session_profile import ShellId
 from tests.features.shell.asking import process_exists
 from tests.features.shell.conftest import Runner, Server, Shell, eventually
 
@@ -101,7 +102,7 @@ async def test_one_session_too_many_is_refused_and_none_is_closed(shell: Shell) 
         await Runner(shell, "e")("true")
 
     assert raised.value.retry_after
-    assert sorted((await shell.sessions.list_sessions()).sessions) == ["a", "b", "c", "d"]
+    assert sorted(await shell.listed()) == ["a", "b", "c", "d"]
     assert (await Runner(shell, "a")("echo still")).output == "still\n"
 
 
@@ -113,7 +114,7 @@ async def test_an_idle_session_makes_room_where_that_was_asked_for(server: Serve
         with pytest.raises(NotFound):
             await Runner(shell, "a")("true")
 
-        assert sorted((await shell.sessions.list_sessions()).sessions) == ["b", "c"]
+        assert sorted(await shell.listed()) == ["b", "c"]
 
 
 async def test_a_tool_call_goes_on_in_the_same_shell_or_in_a_new_one(shell: Shell) -> None:
@@ -152,7 +153,7 @@ async def test_a_command_that_ran_through_a_restart_is_still_known_to_run(server
     async with server.serving() as shell:
         await Runner(shell, "s")("sleep 60", timeout=0)
     async with server.serving() as shell:
-        listed = (await shell.sessions.list_sessions()).sessions["s"]
+        listed = (await shell.listed())["s"]
         with pytest.raises(Conflict, match="sleep 60"):
             await Runner(shell, "s")("true")
         await shell.processes.kill_process(ShellId(id="s"))

@@ -102,6 +102,35 @@ async def test_a_line_that_was_typed_is_told_as_it_was_to_be_seen(state: ShellSt
     assert lines == ["ls -l"]
 
 
+async def test_what_was_typed_is_the_current_command_until_the_prompt(state: ShellState) -> None:
+    before = state.current_command
+    state.output(b"python3 -m http.server 3000\r\n")
+    say(state, "line")
+    typed = state.current_command
+    say(state, "prompt", "0", "/home/gem")
+    assert (before, typed, state.current_command) == (None, "python3 -m http.server 3000", None)
+
+
+async def test_what_was_given_is_the_current_command_whatever_was_typed_before(state: ShellState, command: RunningCommand) -> None:
+    assert state.current_command == "make"
+
+
+async def test_a_line_that_nobody_heard_is_no_command(state: ShellState) -> None:
+    state.foreign = True
+    assert (state.busy, state.current_command) == (True, None)
+
+
+async def test_an_input_is_noted_with_who_made_it(state: ShellState) -> None:
+    assert state.last_input is None
+    state.note_input(by_person=True)
+    first = state.last_input
+    state.note_input(by_person=False)
+    assert first is not None
+    assert state.last_input is not None
+    assert (first.by_person, state.last_input.by_person) == (True, False)
+    assert state.last_input.at >= first.at
+
+
 async def test_the_line_of_a_command_is_not_told(state: ShellState, command: RunningCommand) -> None:
     lines: list[str] = []
     state.entered = lines.append
@@ -152,7 +181,7 @@ async def test_a_stopped_command_keeps_its_status_when_the_shell_ends_too(state:
         (Exit(0, None), "exit code 0"),
         (Exit(None, 9), "killed by SIGKILL"),
         (Exit(None, 40), "killed by signal 40"),
-        (LOST, "nobody saw how"),
+        (LOST, "its terminal is gone, as after a restart or a checkpoint"),
     ],
 )
 def test_an_end_is_told_as_it_was_seen(observed: Exit, sentence: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sandbox_server.core import InvalidArgument, TooLarge
 from sandbox_server.drivers.shells import shells
 from sandbox_server.features.shell.processes import ShellViewRequest
-from sandbox_server.features.shell.session import ShellId
+from sandbox_server.features.shell.session_profile import ShellId
 from sandbox_server.features.shell.state import ShellState
 from tests.features.shell.asking import shows, status_of, type_into
 from tests.features.shell.conftest import Runner, Server

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from sandbox_server.core import Call
 from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell import terminal as module
-from sandbox_server.features.shell.session import ShellProfile, ShellSession
+from sandbox_server.features.shell.session import ShellSession
+from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.terminal import MAX_BACKLOG, MAX_MESSAGE, Terminal
+from sandbox_server.features.shell.terminals import TerminalRequest
 from sandbox_server.features.shell.text import plain
 from tests.features.shell.conftest import Runner, Server, Shell
 
@@ -85,6 +88,23 @@ async def showing(session: ShellSession, may_type: Callable[[], Awaitable[bool]]
     page.give(None)
     async with asyncio.timeout(30):
         await shown
+
+
+@asynccontextmanager
+async def terminal(shell: Shell, caller: Call, session_id: str | None = None, *, create: bool = True) -> AsyncIterator[Page]:
+    """A terminal that is open; `Page.closed` tells where it was refused."""
+    page = Page()
+    shown = asyncio.create_task(shell.terminals.terminal(TerminalRequest(session_id=session_id, create=create), page, caller))
+    await page.until(lambda: page.output or page.closed or page.all("error"))
+    yield page
+    page.give(None)
+    async with asyncio.timeout(30):
+        await shown
+
+
+def shown_by(page: Page) -> str:
+    """The session that a terminal shows."""
+    return str(page.all("session_id")[0]["data"])
 
 
 @pytest.fixture

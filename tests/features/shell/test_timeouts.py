@@ -6,7 +6,7 @@ import time
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument
-from sandbox_server.features.shell.session import ShellId
+from sandbox_server.features.shell.session_profile import ShellId
 from tests.features.shell.asking import shows, status_of, type_into
 from tests.features.shell.conftest import Runner, Server, Shell, eventually
 
@@ -85,7 +85,7 @@ async def test_what_a_person_runs_refuses_a_command(run: Runner) -> None:
     await run("true")
     await type_into(run, "sleep 60")
     await shows(run, "sleep 60")
-    await eventually(run.shell.sessions.list_sessions, lambda listed: listed.sessions[run.id].status == "running")
+    await eventually(run.shell.listed, lambda listed: listed[run.id].status == "running")
     with pytest.raises(Conflict, match="typed at its terminal"):
         await run("echo no")
     await run.shell.processes.kill_process(ShellId(id=run.id))

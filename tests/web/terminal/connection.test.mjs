@@ -14,15 +14,16 @@ let told = [];
 /** @type {any} */
 let connection;
 
-/** @param {string} [session] */
-function connect(session = "") {
+/** @param {string} [session] @param {boolean} [create] */
+function connect(session = "", create = true) {
   told = [];
   Socket.opened.length = 0;
-  connection = new TerminalConnection(session, {
+  connection = new TerminalConnection(session, create, {
     session: (id) => told.push(["session", id]),
     output: (text) => told.push(["output", text]),
     resize: (columns, rows) => told.push(["resize", columns, rows]),
-    state: (state, reason) => told.push(reason ? [state, reason] : [state]),
+    state: (state) => told.push([state]),
+    refused: (reason) => told.push(["refused", reason]),
   });
 }
 
@@ -36,6 +37,13 @@ test("a new session is asked for without an id, and one that is known with it", 
   assert.equal(Socket.last.address, "wss://box.test/v1/shell/ws");
   connect("a b");
   assert.equal(Socket.last.address, "wss://box.test/v1/shell/ws?session_id=a+b");
+});
+
+test("without making one, the session that was used last is asked for, or the one that is named", () => {
+  connect("", false);
+  assert.equal(Socket.last.address, "wss://box.test/v1/shell/ws?create=false");
+  connect("s1", false);
+  assert.equal(Socket.last.address, "wss://box.test/v1/shell/ws?session_id=s1&create=false");
 });
 
 test("the session, its screen and its size are told", () => {
@@ -79,16 +87,24 @@ test("a lost connection comes back with the same session, later each time, and s
   assert.equal(Socket.opened.length, 9);
 });
 
-test("a session that is over or refused is not asked for again, and the server's reason is told", (t) => {
+test("a session that is over or refused is not asked for again, and why is told", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const ends = [[1000, "ended"], [4404, "ended"], [4423, "refused"], [4429, "refused"]];
-  for (const [code, state] of ends) {
-    connect();
+  /** @type {[string, number, string][]} */
+  const ends = [["s1", 1000, "ended"], ["s1", 4404, "ended"], ["", 4404, "none"], ["", 4423, "held"], ["", 4429, "full"]];
+  for (const [session, code, state] of ends) {
+    connect(session);
     tell({ type: "error", data: "because" });
-    Socket.last.end(/** @type {number} */ (code), "the close's own");
+    Socket.last.end(code, "because");
     t.mock.timers.tick(60_000);
-    assert.deepEqual([told.at(-1), Socket.opened.length], [[state, "because"], 1]);
+    assert.deepEqual([told, Socket.opened.length], [[["connecting"], [state]], 1]);
   }
+});
+
+test("what the server refuses of a session that is shown is told", () => {
+  tell({ type: "session_id", data: "s1" });
+  tell({ type: "ready" });
+  tell({ type: "error", data: "Somebody else has control" });
+  assert.deepEqual(told.at(-1), ["refused", "Somebody else has control"]);
 });
 
 test("leaving closes the socket, and its end is no news", (t) => {
