@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from PIL import Image, ImageDraw
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, start_task
 from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class ScreenRecorder:
         self._segments = segments
         self._private = private
         self._until = 0.0
+        self._woken = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "recorder")
         self._tasks = Tasks()
@@ -87,6 +88,7 @@ class ScreenRecorder:
     def wake(self) -> None:
         """Somebody acts: record from now on."""
         self._until = asyncio.get_running_loop().time() + AWAKE_SECONDS
+        self._woken.set()
         if not self._closing and not self.recording:
             self._running = self._tasks.start(self._record(), name="recorder")
 
@@ -138,7 +140,21 @@ class ScreenRecorder:
             await asyncio.sleep(PAUSE_SECONDS)
             if not self._private():
                 return
-        await changes.changed()
+        await self._changed_or_private(changes)
+
+    async def _changed_or_private(self, changes: ScreenChangeSource) -> None:
+        """Wait until the screen changes or becomes private, which is an act: the picture of before must not stand on."""
+        changed = start_task(changes.changed())
+        try:
+            while not changed.done() and not self._private():
+                self._woken.clear()
+                woken = start_task(self._woken.wait())
+                await asyncio.wait([changed, woken], return_when=asyncio.FIRST_COMPLETED)
+                woken.cancel()
+            if changed.done():
+                changed.result()
+        finally:
+            changed.cancel()
 
     async def _seen(self) -> Image.Image:
         """How the screen looks, or the cover; what became private while it was looked at is not kept."""
