@@ -26,8 +26,10 @@ const click = (request) => (target(request) ? { key: "clicked", values: { what: 
 const typing = (request) => (lengthOf(request) === 1 ? { key: "typedOne" } : { key: "typed", values: { count: lengthOf(request) } });
 /** @param {Request} request @returns {Act} */
 const ran = (request) => ({ key: "ran", values: { command: shortText(request.command ?? request.cmd) } });
+/** A language by its own name. @param {unknown} name */
+const languageOf = (name) => entryOf({ python: "Python", javascript: "JavaScript", typescript: "TypeScript" }, name) ?? shortText(name);
 /** @param {string} [fallback] @returns {(request: Request) => Act} */
-const ranCode = (fallback) => (request) => ({ key: "ranCode", values: { language: shortText(request.language) || (fallback ?? ""), command: shortText(request.code) } });
+const ranCode = (fallback) => (request) => ({ key: "ranCode", values: { language: languageOf(request.language) || (fallback ?? ""), command: shortText(request.code) } });
 /** @param {StringKey} key @returns {(request: Request) => Act} */
 const withPath = (key) => (request) => ({ key, values: { path: pathOf(request), destination: shortText(request.destination) } });
 /** @param {StringKey} key @returns {() => Act} */
@@ -169,6 +171,9 @@ export function actOf(entry) {
   if (act && !NEEDED.some((value) => act.values?.[value] === "")) return act;
   return { key: entry.outcome === "ok" ? (entryOf(OTHERS, entry.kind) ?? "called") : "tried", values: { operation: name } };
 }
+
+/** Whether an act is one of mouse and keyboard, which a burst sums up. @param {Entry} entry */
+export const isByHand = (entry) => entry.counts !== undefined || Object.hasOwn(COUNTED, actOf(entry).key);
 
 /** What a burst is counted by, for an act of the agent's. @type {Record<string, string>} */
 const COUNTED = {

@@ -6,7 +6,7 @@ export const CHINESE = {
   screen: "屏幕",
   events: "活动",
   timeline: "时间线",
-  kinds: "显示",
+  kinds: "筛选",
   recordings: "录像",
   drives: "谁在操作",
   slider: "时刻",

@@ -2,6 +2,7 @@
 
 import { element, pieces } from "./elements.js";
 import { fields, listed, number, printable, shortText } from "./fields.js";
+import { actorOf } from "./rows.js";
 import { answerOf, changesOf, nameOf, resultOf, sentence } from "./sentences.js";
 import { duration, isKey, moment, translate } from "./strings.js";
 
@@ -84,7 +85,7 @@ function about(entry, row, me) {
   /** @type {[StringKey, string][]} */
   const found = [
     ["when", moment(entry.at)],
-    ["who", nameOf(entry.actor, me)],
+    ["who", nameOf(actorOf(entry), me)],
     ["answer", closed ? answerOf(closed) : ""],
     ["outcome", entry.operation ? [told, shortText(result.status)].filter(Boolean).join(" · ") : ""],
     ["took", entry.ms === undefined ? "" : duration(number(entry.ms) ?? 0)],

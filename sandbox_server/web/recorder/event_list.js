@@ -2,6 +2,7 @@
 
 import { detail } from "./detail.js";
 import { element, pieces } from "./elements.js";
+import { actorOf } from "./rows.js";
 import { driverOf, isFailed, nameOf, sentence, sentenceText } from "./sentences.js";
 import { moment, translate } from "./strings.js";
 
@@ -81,7 +82,7 @@ export class EventList {
     const item = known?.item ?? element("li", "row");
     const button = known?.button ?? element("button");
     if (!known) item.append(button);
-    item.dataset.driver = driverOf(actorOf(row), this.me);
+    item.dataset.driver = driverOf(actorOf(row.entries[0]), this.me);
     this.#fill(button, row);
     if (known && this.#open === row.n) this.#expand({ row, item, button, signature });
     return { row, item, button, signature };
@@ -97,7 +98,7 @@ export class EventList {
     button.className = isFailed(entry, row.ended) ? "failed" : "";
     button.title = sentenceText(row, this.me);
     button.setAttribute("aria-expanded", String(this.#open === row.n));
-    button.replaceChildren(element("time", "", moment(row.at)), what, element("span", "who", `${translate(kindOf(entry))} · ${nameOf(actorOf(row), this.me)}`));
+    button.replaceChildren(element("time", "", moment(row.at)), what, element("span", "who", `${translate(kindOf(entry))} · ${nameOf(actorOf(entry), this.me)}`));
     button.onclick = () => this.#toggle(row.n);
   }
 
@@ -126,6 +127,7 @@ export class EventList {
   #expand({ row, item }) {
     item.querySelector(".detail")?.remove();
     item.append(detail(row, this.me, this.actions));
+    item.scrollIntoView({ block: "nearest" });
   }
 
   /** The arrow keys move in the list, and the moment with them; Escape closes what is open. @param {KeyboardEvent} event */
@@ -141,9 +143,6 @@ export class EventList {
     if (shown) this.actions.seek(shown.row.from);
   }
 }
-
-/** Who did it: of a receipt, who changed something. @param {Row} row @returns {import("./event_log.js").Entry["actor"]} */
-const actorOf = ({ entries: [{ kind, actor, receipt }] }) => (kind === "receipt" ? { type: "person", name: String(receipt?.person ?? "") } : actor);
 
 /** @param {import("./event_log.js").Entry} entry @returns {import("./strings.js").StringKey} */
 function kindOf({ kind, event }) {

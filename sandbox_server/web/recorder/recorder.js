@@ -7,7 +7,7 @@ import { EventList } from "./event_list.js";
 import { EventLog } from "./event_log.js";
 import { linkTo, momentOf } from "./moment_link.js";
 import { Recordings } from "./recordings.js";
-import { beginning, isActing, isViewer, rowsOf } from "./rows.js";
+import { beginning, isActing, isNobodys, isViewer, rowsOf } from "./rows.js";
 import { whoOf } from "./sentences.js";
 import { language, moment, translate, zone } from "./strings.js";
 import { Timeline } from "./timeline.js";
@@ -95,7 +95,7 @@ function drawSoon() {
 
 function draw() {
   const shown = chosen();
-  const entries = log.entries.filter((entry) => shown.has(isViewer(entry) ? "viewer" : entry.kind));
+  const entries = log.entries.filter((entry) => shown.has(isViewer(entry) ? "viewer" : entry.kind) && !isNobodys(entry));
   const until = edge();
   hidden = privateSpans(log.entries, until);
   const acts = log.entries.filter(isActing).map((entry) => /** @type {[number, number]} */ ([beginning(entry), entry.at])).sort(([one], [other]) => one - other);

@@ -1,11 +1,15 @@
 // The rows of the list: most events are one row; a burst of input is one row together, and what belongs to another row is folded into it.
 
+import { isByHand } from "./acts.js";
+
 /** @typedef {import("./event_log.js").Entry} Entry */
 /** @typedef {{n: number, from: number, at: number, entries: Entry[], ended?: Entry}} Row `ended`: the closing event of a request, or of a streamed command */
 
 /** Seconds between two inputs of one burst, at most. */
 const BURST_GAP = 10;
 const MAX_BURST = 200;
+/** Seconds between taking on a request and answering it that are one act. */
+const AT_ONCE = 3;
 /** Seconds after which somebody who left and came again had really left. */
 const RELOAD_SECONDS = 30;
 
@@ -18,8 +22,17 @@ export function beginning(entry) {
 /** Whether an entry tells of viewers, and not of control. @param {Entry} entry */
 export const isViewer = ({ kind, event }) => kind === "control" && (event === "came" || event === "left");
 
+/** Events of control that nobody caused: the state at the start, and the warning before control returns. */
+const NOBODYS = ["state", "countdown"];
+
+/** Whether an entry is nobody's act, and has no row. @param {Entry} entry */
+export const isNobodys = ({ kind, event }) => kind === "control" && NOBODYS.includes(event ?? "");
+
 /** Whether somebody acts by it: what merely reads, is open or watches is none. @param {Entry} entry */
-export const isActing = (entry) => !["read", "call", "log", "video"].includes(entry.kind) && !isViewer(entry) && entry.event !== "state";
+export const isActing = (entry) => !["read", "call", "log", "video"].includes(entry.kind) && !isViewer(entry) && !isNobodys(entry);
+
+/** Who did it: of a receipt, who changed something. @param {Entry} entry @returns {Entry["actor"]} */
+export const actorOf = ({ kind, actor, receipt }) => (kind === "receipt" ? { type: "person", name: String(receipt?.person ?? "") } : actor);
 
 /**
  * The rows of entries in order.
@@ -34,7 +47,7 @@ export function rowsOf(entries) {
   const rows = [];
   for (const entry of entries) {
     const folded = entry.event === "ended" && entry.kind === "command" && begun.has(entry.request_id);
-    if (folded || reloads.has(entry) || (entry.kind === "control" && entry.event === "state")) continue;
+    if (folded || reloads.has(entry) || isNobodys(entry) || isAnsweredAtOnce(entry, closings)) continue;
     const last = rows.at(-1);
     if (last && extendsBurst(last, entry)) {
       last.entries.push(entry);
@@ -47,7 +60,7 @@ export function rowsOf(entries) {
 }
 
 /** @param {Entry} entry */
-const isPlainInput = ({ kind, outcome = "ok" }) => kind === "input" && outcome === "ok";
+const isPlainInput = (entry) => entry.kind === "input" && (entry.outcome ?? "ok") === "ok" && isByHand(entry);
 
 /** @param {Row} row @param {Entry} entry */
 function extendsBurst(row, entry) {
@@ -72,6 +85,12 @@ function closingsOf(entries) {
 function closingOf(entry, closings) {
   if (entry.kind === "handoff" && entry.event === "open") return closings.get(`handoff ${entry.id}`);
   return entry.kind === "command" && entry.event !== "ended" ? closings.get(`command ${entry.request_id}`) : undefined;
+}
+
+/** Whether somebody took on a request only to answer it. @param {Entry} entry @param {Map<string, Entry>} closings */
+function isAnsweredAtOnce(entry, closings) {
+  const closed = entry.kind === "handoff" && entry.event === "claimed" ? closings.get(`handoff ${entry.id}`) : undefined;
+  return closed !== undefined && closed.actor.name === entry.actor.name && closed.at - entry.at <= AT_ONCE;
 }
 
 /** Viewers who left and came again at once: they reloaded the page. @param {Entry[]} entries */

@@ -1,7 +1,7 @@
 // The timeline: who drove, a lane for each actor with a mark for each event, and a lane for the recordings. Private time is a band through all.
 
 import { element } from "./elements.js";
-import { beginning } from "./rows.js";
+import { actorOf, beginning } from "./rows.js";
 import { driverOf, nameOf, whoOf } from "./sentences.js";
 import { translate } from "./strings.js";
 
@@ -53,18 +53,10 @@ export class Timeline {
   show(entries, recordings, { drives, hidden, me, until }) {
     this.until = entries.reduce((latest, { at }) => Math.max(latest, at), until);
     this.from = entries.reduce((first, entry) => Math.min(first, beginning(entry)), this.until - SHORTEST);
-    /** @type {Map<string, Entry[]>} */
-    const actors = new Map();
-    for (const entry of entries) {
-      const name = `${entry.actor.type} ${entry.actor.name}`;
-      const lane = actors.get(name);
-      if (lane) lane.push(entry);
-      else actors.set(name, [entry]);
-    }
     const bands = hidden.filter((span) => span.until > this.from).map(({ from, until, who }) => ({ from, until, title: translate("covered", { who: whoOf({ type: "person", name: who }, me) }) }));
     this.place.replaceChildren(
       this.#lane("drives", translate("drives"), drives.filter((span) => span.until > this.from).map((span) => driveMark(span, me)), bands),
-      ...[...actors.values()].map((done) => this.#lane(driverOf(done[0].actor, me), nameOf(done[0].actor, me), this.#merged(done.map(mark)), bands)),
+      ...lanesOf(entries, me).map(({ driver, name, done }) => this.#lane(driver, name, this.#merged(done.map(mark)), bands)),
       this.#lane("recordings", translate("recordings"), recordings.filter(({ end }) => end > this.from).map(({ start, end }) => ({ from: start, until: end })), bands),
     );
   }
@@ -111,6 +103,29 @@ export class Timeline {
     }
     return merged;
   }
+}
+
+/**
+ * The lanes: one for each name. What no call told the agent's name of is the agent's where there is only one.
+ * @param {Entry[]} entries @param {string | null} me
+ */
+function lanesOf(entries, me) {
+  /** @type {Map<string, {driver: string, name: string, done: Entry[]}>} */
+  const lanes = new Map();
+  for (const entry of entries) {
+    const actor = actorOf(entry);
+    const name = nameOf(actor, me);
+    const lane = lanes.get(name) ?? { driver: driverOf(actor, me), name, done: [] };
+    lane.done.push(entry);
+    lanes.set(name, lane);
+  }
+  const nameless = lanes.get(translate("agent"));
+  const agents = [...lanes.values()].filter((lane) => lane.driver === "agent" && lane !== nameless);
+  if (nameless && agents.length === 1) {
+    agents[0].done = [...agents[0].done, ...nameless.done].sort((one, other) => beginning(one) - beginning(other));
+    lanes.delete(nameless.name);
+  }
+  return [...lanes.values()].sort((one, other) => Number(one.driver === "system") - Number(other.driver === "system"));
 }
 
 /** @param {Entry} entry @returns {Mark} */

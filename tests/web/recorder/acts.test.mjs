@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { openDocument } from "../browser/dom.mjs";
 
 openDocument();
-const { actOf, actionOf, countsOf } = await import("/static/recorder/acts.js");
+const { actOf, actionOf, countsOf, isByHand } = await import("/static/recorder/acts.js");
 const { isKey } = await import("/static/recorder/strings.js");
 
 /** @param {string} operation @param {object} [request] @param {string} [kind] @returns {any} */
@@ -16,6 +16,7 @@ const entry = (operation, request, kind = "call") => ({ n: 1, at: 1, kind, actor
 test("commands and code are told with what was run", () => {
   assert.deepEqual(actOf(entry("shell.exec_command", { command: "ls" })), { key: "ran", values: { command: "ls" } });
   assert.deepEqual(actOf(entry("shell.execute_bash", { cmd: "pwd" })).values, { command: "pwd" });
+  assert.deepEqual(actOf(entry("code.execute_code", { language: "python", code: "f()" })).values, { language: "Python", command: "f()" });
   assert.deepEqual(actOf(entry("jupyter.execute_code", { code: "1 + 1\n2" })).values, { language: "Python", command: "1 + 1 …" });
 });
 
@@ -54,6 +55,11 @@ test("every operation that is named is one of the API's, and every sentence is o
   assert.ok(named.length > 50);
   assert.deepEqual(named.filter((name) => !ids.has(name.replace(/[.-]/g, "_"))), []);
   for (const name of named) assert.ok(isKey(actOf(entry(name, {})).key), name);
+});
+
+test("mouse and keyboard are told from other acts on the screen", () => {
+  const acts = [entry("browser-page.click"), entry("browser.execute_action", { action_type: "SCROLL" }), entry("browser-page.navigate", { url: "http://a.test" }), entry("browser-tabs.create")];
+  assert.deepEqual(acts.map(isByHand), [true, true, false, false]);
 });
 
 test("input is counted by what it was", () => {

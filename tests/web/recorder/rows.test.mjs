@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { beginning, isActing, isViewer, rowsOf } from "/static/recorder/rows.js";
+import { openDocument } from "../browser/dom.mjs";
+
+openDocument();
+const { actorOf, beginning, isActing, isNobodys, isViewer, rowsOf } = await import("/static/recorder/rows.js");
 
 const ANN = { type: "person", name: "ann" };
 let last = 0;
@@ -21,6 +24,8 @@ test("a pause, another actor, another kind and a failure end a burst", () => {
   assert.deepEqual(sizes([input(1), input(12)]), [1, 1]);
   assert.deepEqual(sizes([input(1), input(2, { actor: { type: "person", name: "bob" } })]), [1, 1]);
   assert.deepEqual(sizes([input(1), entry(2, "control", { event: "taken" }), input(3)]), [1, 1, 1]);
+  assert.deepEqual(sizes([input(1), entry(2, "input", { operation: "browser-page.click", outcome: "ok" }), input(3)]), [3]);
+  assert.deepEqual(sizes([input(1), entry(2, "input", { operation: "browser-page.navigate", outcome: "ok" }), input(3)]), [1, 1, 1], "a page that is opened is no input");
   assert.deepEqual(sizes([input(1), entry(2, "input", { operation: "browser-page.click", outcome: "held_by_human" }), input(3)]), [1, 1, 1]);
 });
 
@@ -46,8 +51,20 @@ test("a page that was reloaded is nobody who came or left", () => {
   assert.deepEqual(rows.map(({ at }) => at), [1, 60, 200]);
 });
 
-test("the state at the start is no row", () => {
-  assert.deepEqual(sizes([entry(1, "control", { event: "state" })]), []);
+test("the state at the start and the warning before control returns are nobody's act, and no rows", () => {
+  const nobodys = [entry(1, "control", { event: "state" }), entry(1, "control", { event: "countdown" })];
+  assert.deepEqual([sizes(nobodys), nobodys.map(isNobodys), isNobodys(entry(1, "navigation", { event: "state" }))], [[], [true, true], false]);
+});
+
+test("who takes on a request only to answer it has one row", () => {
+  const asked = entry(1, "handoff", { event: "open", id: "h" });
+  const [claimed, closed] = [entry(5, "handoff", { event: "claimed", id: "h" }), entry(5.1, "handoff", { event: "closed", id: "h" })];
+  assert.deepEqual([sizes([asked, claimed, closed]).length, sizes([asked, claimed]).length, sizes([asked, claimed, { ...closed, at: 60 }]).length], [2, 2, 3]);
+});
+
+test("a receipt is of who changed something", () => {
+  const receipt = entry(1, "receipt", { actor: { type: "system", name: "recorder" }, receipt: { person: "ann" } });
+  assert.deepEqual([actorOf(receipt), actorOf(entry(1, "command"))], [ANN, ANN]);
 });
 
 test("an event began before its end, but what reads or was merely open has no length", () => {

@@ -38,6 +38,14 @@ test("who drives has the first lane, each actor one in order of appearance, the 
   assert.deepEqual(lanes(), [["drives", "Who drives", 0], ["agent", "Agent · key", 2], ["you", "You · owner · 4fdf", 1], ["other", "Person · ann", 1], ["recordings", "Video", 1]]);
 });
 
+test("a lane is of one name: a receipt is of who changed something, and what names no agent is the only one's", () => {
+  const receipt = entry({ type: "system", name: "recorder" }, 950, { kind: "receipt", receipt: { person: "ann" } });
+  show([entry({ type: "agent", name: "unknown" }, 905), entry({ type: "system", name: "clock" }, 906), entry(AGENT, 910), entry({ type: "system", name: "other" }, 907), receipt]);
+  assert.deepEqual(lanes().map(([driver, , marks]) => [driver, marks]), [["drives", 0], ["agent", 2], ["other", 1], ["system", 2], ["recordings", 0]]);
+  show([entry({ type: "agent", name: "unknown" }, 905), entry(AGENT, 910), entry({ type: "agent", name: "second" }, 920)]);
+  assert.deepEqual(lanes().map(([driver]) => driver), ["drives", "agent", "agent", "agent", "recordings"]);
+});
+
 test("who drove is drawn in the driver's colour", () => {
   show([entry(AGENT, 900)], [], {
     drives: [
