@@ -195,6 +195,14 @@ WORKDIR /opt/lint
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund
 
+# --- generators: what makes a TypeScript client of the API document and compiles it, for the tests only ------------------
+FROM node AS generators
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/generators /opt/generators
+WORKDIR /opt/generators
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+
 FROM tools AS browser-use
 ARG PIP_INDEX_URL
 COPY requirements/browser-use.txt /requirements/
@@ -280,6 +288,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
 COPY --from=lint /opt/lint /opt/lint
+COPY --from=generators /opt/generators /opt/generators
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=agents /opt/agents /opt/agents

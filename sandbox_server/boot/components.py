@@ -1,4 +1,4 @@
-"""A component is a name: its configuration files are linked where the supervisor and the gateway look, or it is left out."""
+"""Enables components: links the configuration files of each one where the supervisor and the gateway read them."""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -10,7 +10,7 @@ from sandbox_server.settings import Paths, Settings
 
 
 def link(settings: Settings, *, with_box: bool = False) -> None:
-    """Link the configuration of every component that is enabled, the added services among them.
+    """Link the configuration of every enabled component, added services included.
 
     The gateway reads the routes of added services itself.
     """
@@ -37,7 +37,7 @@ def _not_asked_for(settings: Settings) -> set[str]:
 
 
 def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> None:
-    """Make `target` hold links to the `*.conf` files of the sources, except those of the names left out; nothing else."""
+    """Make `target` hold exactly the links to the sources' `*.conf` files, without those of the names left out."""
     target.mkdir(parents=True, exist_ok=True)
     for stale in target.iterdir():
         stale.unlink()
@@ -48,7 +48,7 @@ def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> Non
 
 
 def _is_of(name: str, components: Collection[str]) -> bool:
-    """Whether a file is of one of the components: it has its name, or its name and that of a part, as in `desktop-bus`."""
+    """Whether a file belongs to one of the components: it has its name, or its name and a suffix, as in `desktop-bus`."""
     return any(name == component or name.startswith(f"{component}-") for component in components)
 
 

@@ -1,4 +1,4 @@
-"""The directories that the container needs, each with its owner and mode."""
+"""Makes the directories that the container needs, each with its owner and mode."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ SKELETON = "/etc/skel"
 
 
 def prepare(settings: Settings) -> None:
-    """Make the directories of the sandbox and of the agent's account; as root they also get their owners."""
+    """Make the directories of the sandbox and of the agent's account. As root, also set their owners."""
     agent = (settings.agent.uid, settings.agent.gid)
     control = (settings.users.control_uid, settings.users.control_uid)
     root = (os.geteuid(), settings.agent.gid)
@@ -32,7 +32,7 @@ def prepare(settings: Settings) -> None:
 
 
 def fill_home(home: str, skeleton: str, owner: Owner) -> None:
-    """Give a home that is empty, as a new volume is, the files that every new account gets (useradd(8)). Its owner copies them."""
+    """Copy the skeleton files of a new account (useradd(8)) into an empty home, as its owner."""
     if os.listdir(home) or not os.path.isdir(skeleton):
         return
     uid, gid = owner if os.geteuid() == 0 else (None, None)
@@ -47,9 +47,9 @@ def prepare_workspace(settings: Settings) -> None:
 
 
 def give(path: str, mode: int | None, owner: Owner) -> None:
-    """Make a directory and give it away as `own` does, unless it is reached through a link, which the agent could have made.
+    """Make a directory and set its owner as `own` does, unless a symlink is on its path, which the agent could have made.
 
-    What the agent may have put in its place does not keep the container from starting: it is left as it is, and told.
+    What the agent may have put there does not stop the start: the path is left as it is, with a message.
     """
     if link := link_on(path):
         _say(f"{path} is left as it is: {link} is a link, and the agent could have made it")
@@ -61,15 +61,15 @@ def give(path: str, mode: int | None, owner: Owner) -> None:
 
 
 def link_on(path: str) -> str | None:
-    """The first link on the way to `path`; whose it is says nothing, as root in a box makes links of root's on a volume."""
+    """Return the first symlink on `path`, whoever owns it: root inside a box makes links that root owns on a volume."""
     parts = os.path.normpath(path).split("/")
     return next((step for depth in range(2, len(parts) + 1) if os.path.islink(step := "/".join(parts[:depth]))), None)
 
 
 def own(path: str, mode: int | None, owner: Owner) -> None:
-    """Make a directory, with its parents, and give it a mode and, as root, an owner. A link in its place is an error.
+    """Make a directory with its parents, set its mode and, as root, its owner. A symlink in its place is an error.
 
-    `mode` None leaves the mode of a directory that exists. What is right already is not touched.
+    With `mode` None an existing directory keeps its mode. What is right already is not changed.
     """
     os.makedirs(path, exist_ok=True)
     directory = os.open(path, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

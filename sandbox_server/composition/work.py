@@ -37,8 +37,11 @@ from sandbox_server.features.file.tus_uploads import FileUploads
 from sandbox_server.features.file.upload_download import FileTransfer
 from sandbox_server.features.file_watch import FileWatch
 from sandbox_server.features.sandbox_info import Sandbox
-from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.commands import ShellCommands
+from sandbox_server.features.shell.processes import ShellProcesses
+from sandbox_server.features.shell.session_management import ShellSessionManagement
 from sandbox_server.features.shell.sessions import ShellSessions
+from sandbox_server.features.shell.terminals import ShellTerminals
 from sandbox_server.features.shutdown_hooks import Hooks
 from sandbox_server.settings import Settings
 
@@ -77,7 +80,7 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work
         Sandbox(machine.toolbox, settings.agent, __version__, root=settings.agent.sudo and machine.isolation.allows_root),
         Hooks(ShutdownHookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, IsolatedShells(processes, paths.agent_run), keeper, workspace=settings.agent.workspace),
+        *shell_features(machine, sessions, keeper),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         *box.part.features,
@@ -115,6 +118,17 @@ def build_box(machine: MachineParts, keeper: LeaseKeeper, sessions: ShellSession
         CapabilityReport(box.isolation),
     )
     return BoxParts(suspension, automatic, ProductPart(features, (renewal, suspension)))
+
+
+def shell_features(machine: MachineParts, sessions: ShellSessions, keeper: LeaseKeeper) -> tuple[Feature, ...]:
+    """Everything on shell sessions."""
+    workspace, paths = machine.settings.agent.workspace, machine.settings.paths
+    return (
+        ShellCommands(sessions, IsolatedShells(machine.processes, paths.agent_run), workspace=workspace),
+        ShellProcesses(sessions),
+        ShellSessionManagement(sessions, workspace=workspace),
+        ShellTerminals(sessions, keeper, workspace=workspace),
+    )
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> tuple[Feature, ...]:

@@ -107,7 +107,7 @@ def success(operation: Operation, result: Callable[[], dict[str, Any]]) -> dict[
     if not spec.streams and not is_bytes(spec):
         content["application/json"] = {"schema": _enveloped(spec, result())}
     for media_type in (spec.media_types or ("application/octet-stream",)) if is_bytes(spec) else ():
-        content[media_type] = {"schema": {"type": "string", "format": "binary"}}
+        content[media_type] = {"schema": {"type": "string"} if media_type.startswith("text/") else {"type": "string", "format": "binary"}}
     if spec.streams or operation.stream:
         content["text/event-stream"] = {"schema": {"$ref": _REF.format(model="EventStream")}}
     return {"description": "Successful Response", "content": content}

@@ -28,7 +28,7 @@ class Vnc:
         self._server = server
         self._desktop = desktop
         self._control = control
-        self._places = Quota("places of VNC viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
+        self._places = Quota("VNC viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
 
     @socket("/websockify", scope="view", shows=True)
     async def view_desktop(self, socket: Socket, call: Call) -> None:

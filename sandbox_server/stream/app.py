@@ -92,7 +92,7 @@ class StreamViewers:
         """Given the host at which a viewer reached the server, makes what opens data channels to it; None where there is no UDP port."""
         self._tasks = Tasks()
         self._following: asyncio.Task[None] | None = None
-        self._places = Quota("places of viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
+        self._places = Quota("viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
         self._opened = AsyncExitStack()
 
     async def __aenter__(self) -> Self:

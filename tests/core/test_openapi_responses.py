@@ -32,6 +32,11 @@ class Feature:
         """Show it."""
         raise NotImplementedError
 
+    @operation("GET /v1/words", scope="view", media_type="text/plain")
+    async def words(self) -> Blob:
+        """Say it."""
+        raise NotImplementedError
+
     @operation("GET /v1/files/content", scope="files")
     async def content(self) -> Blob:
         """Read one."""
@@ -70,3 +75,10 @@ def test_the_schema_of_an_answer_is_asked_for_only_where_it_is_json() -> None:
     assert success(named("names"), lambda: {"type": "array"})["content"]["application/json"]["schema"]["properties"]["data"] == {
         "type": "array"
     }
+
+
+def test_text_is_a_string_and_other_bytes_are_binary() -> None:
+    described = {name: success(named(name), lambda: pytest.fail("not JSON"))["content"] for name in ("words", "picture")}
+
+    assert described["words"] == {"text/plain": {"schema": {"type": "string"}}}
+    assert described["picture"] == {"image/png": {"schema": {"type": "string", "format": "binary"}}}

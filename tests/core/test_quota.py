@@ -23,11 +23,11 @@ def fill(quota: Quota, name: str, count: int, *, person: bool = False) -> tuple[
 
 def test_a_program_cannot_take_what_is_left_for_others(quota: Quota) -> None:
     fill(quota, "agent", 3)
-    with pytest.raises(ResourceExhausted, match="agent has its share of the places, which is 3") as refused:
+    with pytest.raises(ResourceExhausted, match="agent has reached its limit of 3 places") as refused:
         quota.take("agent", person=False)
     assert (refused.value.retry_after, refused.value.details) == (1.0, {"limit": 6})
     quota.take("other", person=False)
-    with pytest.raises(ResourceExhausted, match="programs have their share of the places, which is 4 of 6"):
+    with pytest.raises(ResourceExhausted, match="programs have reached their limit of 4 of 6 places"):
         quota.take("other", person=False)
 
 
@@ -118,7 +118,7 @@ async def test_what_a_place_is_for_ends_with_it() -> None:
     serving = asyncio.create_task(unless(evicted, work()))
     await asyncio.sleep(0)
     evicted.set()
-    with pytest.raises(ResourceExhausted, match="a person needed the place that you had"):
+    with pytest.raises(ResourceExhausted, match="a person needed your slot"):
         await serving
     assert ended.is_set()
 

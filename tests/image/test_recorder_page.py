@@ -87,7 +87,13 @@ def test_what_was_done_is_told_with_who_and_the_outcome(browser: Browser, sandbo
         expect(row(page, "Agent ran echo said before it failed; exit 3, exit 3")).to_be_visible()
         expect(row(page, f"Agent asked: Place the order for 12.90?; {who} answered Yes")).to_be_visible()
         expect(row(page, f"{who} changed 2 things: field Street, file of-the-person.txt")).to_be_visible()
-        for told in ("took control", "turned on private mode", "turned off private mode", "handed control back to the agent", "paused the agent"):
+        for told in (
+            "took control",
+            "turned on private mode",
+            "turned off private mode",
+            "handed control back to the agent",
+            "paused the agent",
+        ):
             expect(row(page, f"{who} {told}")).to_be_visible()
         expect(row(page, f"{who} made an invite link: can watch")).to_be_visible()
         expect(page.get_by_text(took_over["holder"])).to_have_count(0)
@@ -121,7 +127,9 @@ def test_private_time_is_a_band_and_the_picture_of_before_is_covered(browser: Br
         bands = page.locator(".lane .private")
         assert bands.count() >= page.locator(".lane").count()
         until(lambda: any((band.bounding_box() or {"width": 0})["width"] >= 2 for band in bands.all()), within=10)
-    assert shade_at(sandbox, moment) == pytest.approx((40, 44, 48), abs=12), "the recording itself is covered, although the screen stood still"
+    assert shade_at(sandbox, moment) == pytest.approx((40, 44, 48), abs=12), (
+        "the recording itself is covered, although the screen stood still"
+    )
 
 
 def shade_at(sandbox: Sandbox, moment: float) -> tuple[int, ...]:
@@ -130,10 +138,10 @@ def shade_at(sandbox: Sandbox, moment: float) -> tuple[int, ...]:
     film = next(each for each in films if each["start"] <= moment <= each["end"])
     raw = sandbox.request("GET", f"/v1/recorder/video/{film['name']}").content
     found: tuple[int, ...] = ()
-    with av.open(io.BytesIO(raw)) as opened:
+    with av.open(io.BytesIO(raw), mode="r") as opened:
         for frame in opened.decode(video=0):
             if frame.time is not None and film["start"] + frame.time <= moment:
-                found = frame.to_image().getpixel((20, 300))  # type: ignore[no-untyped-call] # the package leaves it out
+                found = frame.to_image().getpixel((20, 300))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Large bodies: ranges, conditions and flat memory (RFC 9110, sections 13 and 14)."""
+"""Large bodies: ranges and conditional requests in constant memory (RFC 9110, sections 13 and 14)."""
 
 import email.utils
 import logging
@@ -17,7 +17,10 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 def content_response(content: Content, request: Request) -> Response:
-    """Answer `Content` whole, in part (206), not at all (304) or as out of range (416). `Content.close` runs in every case."""
+    """Answer `Content` whole, in part (206), as not modified (304) or out of range (416).
+
+    `Content.close` is always called.
+    """
     headers = _headers(content)
     if _unchanged(content, request):
         content.close()
@@ -47,7 +50,7 @@ class _ContentResponse(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
-        except Failure as failure:  # the status is sent: only the broken connection can say it
+        except Failure as failure:  # the status is sent: only a broken connection can signal the error
             _log.warning("a download was cut off: %s", failure.message)
         finally:
             self._close()
@@ -68,7 +71,7 @@ def _unchanged(content: Content, request: Request) -> bool:
 
 
 def _range(content: Content, request: Request) -> tuple[int, int] | None:
-    """The bytes that are asked for. More than one range, an unknown unit or another version means the whole, as the RFC has it."""
+    """Return the requested bytes. Several ranges, an unknown unit or another version mean the whole, as in the RFC."""
     match = _RANGE.fullmatch(request.headers.get("range", "").strip())
     condition = request.headers.get("if-range")
     if match is None or match.group(0) == "bytes=-" or (condition is not None and condition != content.etag):

@@ -1,4 +1,4 @@
-"""From an operation's result or failure to an HTTP response."""
+"""Encodes an operation's result or failure as an HTTP response."""
 
 import json
 import logging
@@ -25,14 +25,14 @@ _log = logging.getLogger(__name__)
 
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON response."""
+    """Return a JSON response."""
     return Response(json_bytes(value), status, headers, "application/json")
 
 
 def json_bytes(value: object) -> bytes:
-    """JSON by pydantic's own serializer: models inside lists and maps included.
+    """Encode as JSON with pydantic's serializer, models inside lists and maps included.
 
-    Text that is no Unicode, such as a file name of arbitrary bytes, is escaped: what was done must not fail for its answer.
+    Text that is not valid Unicode, such as a file name of arbitrary bytes, is escaped instead of failing.
     """
     try:
         return to_json(value, inf_nan_mode="null")
@@ -42,7 +42,7 @@ def json_bytes(value: object) -> bytes:
 
 
 def result_response(result: object, spec: Spec) -> Response:
-    """A method's return value in the envelope, unless the operation has none."""
+    """Return a method's result in the envelope, unless the operation has none."""
     if isinstance(result, Blob):
         return Response(result.body, headers=result.headers, media_type=result.media_type)
     reply: Reply[object] = result if isinstance(result, Reply) else Reply(result)
@@ -53,7 +53,7 @@ def result_response(result: object, spec: Spec) -> Response:
 
 
 def envelope(reply: Reply[object], message: str | None = None) -> dict[str, object]:
-    """The contract's `Response[T]`."""
+    """Return the contract's `Response[T]`."""
     return {
         "success": reply.success,
         "message": reply.message or message or SUCCESS,
@@ -64,7 +64,7 @@ def envelope(reply: Reply[object], message: str | None = None) -> dict[str, obje
 
 
 def error_response(error: Exception, spec: Spec | None = None) -> Response:
-    """The right status and body for whatever was raised; a defect is logged under the id that its body names."""
+    """Return status and body for any exception. A bug is logged under the error id that the body names."""
     if isinstance(error, InvalidFields):
         problems = located(error.problems, spec) if spec else error.problems
         return json_response({"detail": problems}, 422)
@@ -81,7 +81,7 @@ def error_response(error: Exception, spec: Spec | None = None) -> Response:
 
 
 def failure_response(failure: Failure) -> Response:
-    """One of the ten kinds, with `Retry-After` where the caller should try again."""
+    """Return the response for a `Failure`, with `Retry-After` if the caller should try again."""
     headers = {} if failure.retry_after is None else {"Retry-After": str(max(1, round(failure.retry_after)))}
     return json_response(_failed(failure.message, failure.details or None, failure.hint), failure.status, headers)
 
@@ -93,9 +93,9 @@ def _file_error(error: FileError, spec: Spec | None) -> Response:
 
 
 def _blank(model: Any, path: str) -> dict[str, object]:
-    """Every field that a result must have, with nothing in it but the path.
+    """Return every required field of a result with an empty value, except the path.
 
-    Published clients read a failed answer as a result before they look at `success`.
+    Published clients parse a failed answer as a result before they look at `success`.
     """
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return {}

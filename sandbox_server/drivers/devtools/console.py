@@ -1,4 +1,4 @@
-"""What pages wrote to their consoles, what went wrong in them, and what the browser complained of: the latest messages."""
+"""The latest console messages: what pages log, uncaught exceptions, and the browser's own warnings."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 MAX_MESSAGES = 1000
 MAX_TEXT = 8 << 10
 MAX_URL = 2 << 10
-"""Of the script or document that a message is about, which may name itself."""
+"""Limit of characters of the URL that a message refers to, which a script may choose."""
 MAX_LEVEL = 100
 
 type Source = Literal["console", "exception", "browser"]
@@ -19,7 +19,7 @@ type Source = Literal["console", "exception", "browser"]
 
 @dataclass(frozen=True, slots=True)
 class ConsoleEntry:
-    """One message; `time` is in seconds of the epoch, line and column count from 1."""
+    """One message. `time` is in seconds since the epoch; line and column count from 1."""
 
     source: Source
     level: str
@@ -32,7 +32,7 @@ class ConsoleEntry:
 
 
 class Console:
-    """The log. Takes events of the domains Runtime and Log."""
+    """The log of console messages. Takes events of the domains Runtime and Log."""
 
     def __init__(self) -> None:
         self._messages: deque[ConsoleEntry] = deque(maxlen=MAX_MESSAGES)
@@ -46,11 +46,11 @@ class Console:
         self._messages.clear()
 
     def forget(self, page: str) -> None:
-        """Drop what a page wrote."""
+        """Drop the messages of a page."""
         self._messages = deque((message for message in self._messages if message.page != page), MAX_MESSAGES)
 
     def take(self, target: DevtoolsTarget, method: str, params: Object) -> None:
-        """Take an event of a target; those of other kinds are ignored."""
+        """Take an event of a target. Other kinds of events are ignored."""
         match method:
             case "Runtime.consoleAPICalled":
                 frames = params.get("stackTrace", {}).get("callFrames", [])
@@ -64,7 +64,7 @@ class Console:
                 self._add(target, "browser", entry["level"], entry["text"], entry["timestamp"], entry)
 
     def _add(self, target: DevtoolsTarget, source: Source, level: str, text: str, milliseconds: float, place: Object) -> None:
-        """Keep a message, unless the browser tells again what was known before the connection was lost."""
+        """Add a message, unless the browser repeats one from before a lost connection."""
         latest = self._latest.get((target.id, source), 0.0)
         if milliseconds < latest:
             return
@@ -91,7 +91,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def written(arguments: list[Object]) -> str:
-    """What a console shows for the arguments of a call (`Runtime.RemoteObject`)."""
+    """Return the text that a console shows for the arguments of a call (`Runtime.RemoteObject`)."""
     return " ".join(_shown(argument) for argument in arguments)
 
 

@@ -1,4 +1,4 @@
-"""The traffic as an HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), with the bodies of answers that are text."""
+"""HTTP Archive 1.2 of the traffic (http://www.softwareishard.com/blog/har-12-spec/), with the text bodies of responses."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -11,14 +11,17 @@ from sandbox_server.drivers.devtools.traffic import Exchange
 
 UNKNOWN = -1
 MAX_DIGITS = 18
-"""Of a length: what has more is none."""
+"""Limit of digits of a content length. Longer ones are ignored."""
 _VERSIONS = {"h2": "HTTP/2.0", "h3": "HTTP/3.0", "http/1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1"}
 
 type Json = dict[str, Any]
 
 
 def archive(exchanges: Iterable[Exchange], *, version: str, browser: str) -> Json:
-    """Make the archive of what has ended or was begun; `version` is ours, `browser` its product, as in `Chrome/156.0`."""
+    """Return the archive of finished and open exchanges.
+
+    `version` is Tandem's, `browser` a product such as `Chrome/156.0`.
+    """
     kept = [exchange for exchange in exchanges if exchange.started]
     name, _, browser_version = browser.partition("/")
     return {
@@ -33,7 +36,7 @@ def archive(exchanges: Iterable[Exchange], *, version: str, browser: str) -> Jso
 
 
 def moment(seconds: float) -> str:
-    """A time of the epoch in ISO 8601, to the millisecond."""
+    """Format seconds since the epoch in ISO 8601, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -110,7 +113,7 @@ def _content(exchange: Exchange) -> Json:
 
 
 def _timings(exchange: Exchange) -> Json:
-    """Phases in milliseconds, which add up to the time of the entry; -1 for those that there were not."""
+    """Return the phases in milliseconds; -1 for phases that do not apply. They add up to the entry's time."""
     total = _milliseconds(exchange.seconds)
     timing = exchange.timing
     if timing is None:

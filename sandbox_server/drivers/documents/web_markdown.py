@@ -1,4 +1,4 @@
-"""Documents from the web, fetched within bounds from addresses that were judged first."""
+"""Fetches documents from the web within limits, from addresses that were checked first."""
 
 import asyncio
 import ssl
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_REDIRECTS = 10
 CONNECT_SECONDS = 10.0
 MAX_PIECE = 1 << 20
-"""Bytes that a compressed piece may become at once."""
+"""Limit in bytes of a decompressed piece."""
 HEADERS = {
     "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1",
     "Accept-Encoding": "gzip, identity;q=0.5",
@@ -29,22 +29,22 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A document in a file without a name, which the caller closes."""
+    """A document in an unnamed file, which the caller closes."""
 
     file: BinaryIO
     known: Known
 
 
 class FetchPolicy(Protocol):
-    """Who judges where to connect; `web_reach.WebReach` is one."""
+    """Checks where to connect; `web_reach.WebReach` implements it."""
 
     async def addresses(self, host: str, port: int) -> list[str]: ...
 
 
 class Web:
-    """Fetches documents of at most `max_bytes`, each within `seconds`; `spool` is where they are kept meanwhile.
+    """Fetches documents of at most `max_bytes`, each within `seconds`, into `spool`.
 
-    `proxy` gives host and port of the proxy by which a host is reached, where it is reached by one.
+    `proxy` returns host and port of the proxy for a host, if one is used.
     """
 
     def __init__(self, reach: FetchPolicy, spool: str, *, max_bytes: int, seconds: float, proxy: Callable[[str], str | None]) -> None:
@@ -55,9 +55,10 @@ class Web:
         self._seconds = seconds
 
     async def fetch(self, url: str) -> Fetched:
-        """Get a document over http or https, by way of its redirects, each of which is judged like the first address.
+        """Fetch a document over http or https. Redirects are followed, and each is checked like the first URL.
 
-        Raises PermissionDenied (an internal address), InvalidArgument, Conflict (what the other side does) and TooLarge.
+        Raises PermissionDenied (an internal address), InvalidArgument, Conflict (an error of the other side) and
+        TooLarge.
         """
         file = tempfile.TemporaryFile(dir=self._spool)  # noqa: SIM115 - the caller closes it
         try:
@@ -73,7 +74,7 @@ class Web:
         return Fetched(file, known)
 
     async def _follow(self, address: str, file: BinaryIO) -> Known:
-        import httpx2  # heavy, and few calls need it
+        import httpx2  # a slow import, which few calls need
 
         try:
             url = _checked(httpx2.URL(address))
@@ -90,7 +91,7 @@ class Web:
 
     @asynccontextmanager
     async def _asked(self, authorities: ssl.SSLContext, url: "httpx2.URL") -> AsyncIterator["httpx2.Response"]:
-        """Ask at one of the addresses that were judged, in the name of the host; or by way of the proxy, where that is the way."""
+        """Send the request to one of the checked addresses with the host's name, or through the proxy."""
         import httpx2
 
         proxy = self._proxy(url.host)
@@ -117,7 +118,7 @@ class Web:
         raise _failed(url, failure) from failure
 
     async def _targets(self, url: "httpx2.URL", *, by_name: bool) -> "list[httpx2.URL]":
-        """Where to connect. What an upstream proxy alone can look up, it has to judge."""
+        """Return where to connect. If only an upstream proxy can resolve the name, that proxy has to check it."""
         plain = url.copy_with(fragment=None)
         try:
             found = await self._reach.addresses(url.host, url.port or (443 if url.scheme == "https" else 80))
@@ -139,7 +140,7 @@ class Web:
 
 
 async def _plain(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]:
-    """The body, decompressed so slowly that a little of it cannot fill the memory."""
+    """Yield the body, decompressed in bounded pieces, so that a small body cannot fill the memory."""
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding == "identity":
         async for piece in response.aiter_raw():

@@ -1,4 +1,4 @@
-"""Changing the tree in the file worker: make, move, copy, delete, change modes."""
+"""Changes of the tree in the file worker: make, move, copy, delete, change modes."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from sandbox_server.drivers.files.worker_errors import FileRefused
 
 
 def mkdir(request: WorkerFrame) -> WorkerFrame:
-    """Make a directory, with `parents` those above it too; one that exists is `exists_ok` or EEXIST."""
+    """Make a directory, with `parents` its parents too. An existing one is `exists_ok` or EEXIST."""
     header = request.header
     path, made = header["path"], False
     if header.get("parents"):
@@ -31,7 +31,10 @@ def mkdir(request: WorkerFrame) -> WorkerFrame:
 
 
 def move(request: WorkerFrame) -> WorkerFrame:
-    """Rename; across file systems copy and delete. The destination is the new path itself, replaced only with `overwrite`."""
+    """Rename, or copy and delete across file systems.
+
+    The destination is the new path itself, replaced only with `overwrite`.
+    """
     header = request.header
     source, destination = header["path"], header["destination"]
     os.lstat(source)
@@ -47,7 +50,7 @@ def move(request: WorkerFrame) -> WorkerFrame:
 
 
 def copy(request: WorkerFrame) -> WorkerFrame:
-    """Copy a file or a whole tree: links as links, modes and times kept; sockets and devices are left out and named."""
+    """Copy a file or a whole tree. Symlinks, modes and times are kept; sockets and devices are left out and listed."""
     header = request.header
     source, destination = header["path"], header["destination"]
     status = os.lstat(source)
@@ -59,7 +62,7 @@ def copy(request: WorkerFrame) -> WorkerFrame:
 
 
 def delete(request: WorkerFrame) -> WorkerFrame:
-    """Delete a file or link; a directory that has entries only if `recursive`."""
+    """Delete a file or symlink; a non-empty directory only with `recursive`."""
     header = request.header
     path = header["path"]
     if os.path.realpath(path) == "/":
@@ -79,7 +82,10 @@ def delete(request: WorkerFrame) -> WorkerFrame:
 
 
 def change(request: WorkerFrame) -> WorkerFrame:
-    """Change mode (as chmod(1) takes it), owner and group; with `recursive` of everything below. Links are left alone."""
+    """Change mode (in chmod(1)'s syntax), owner and group; with `recursive` of everything below.
+
+    Symlinks are left alone.
+    """
     header = request.header
     path = header["path"]
     _change(path, header)
@@ -126,14 +132,14 @@ def _make_parent(wanted: bool, path: str) -> None:
 
 
 def _about_destination(error: OSError, destination: str) -> OSError:
-    """Name the destination in an error that is about it."""
+    """Put the destination's name into an error that concerns it."""
     if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR):
         return OSError(error.errno, error.strerror, destination)
     return error
 
 
 def _copy_into_place(source: str, destination: str, *, overwrite: bool) -> list[str]:
-    """Copy beside the destination first, so that it is there whole or not at all."""
+    """Copy to a temporary name beside the destination, so that it appears whole or not at all."""
     if os.path.lexists(destination) and not overwrite:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), destination)
     if stat.S_ISREG(os.lstat(source).st_mode):

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript that runs once, as a program: in a process of its own, in a directory that is gone afterwards."""
+"""JavaScript and TypeScript that runs once, in its own process and in a temporary directory."""
 
 import asyncio
 import secrets
@@ -23,14 +23,20 @@ GRACE = 1.0
 """Seconds that a program has to end after SIGTERM."""
 FILE_SECONDS = 30.0
 TOLD_SECONDS = 1.0
-"""How long it may take to hear of the exception that ended a program: what the program left behind may hold the socket."""
+"""Seconds to wait for the report of the exception that ended a program.
+
+Child processes that it left may hold the socket.
+"""
 MAX_TOLD = 16 << 20
-"""Bytes of what is told of it, as JSON."""
+"""Limit in bytes of that report."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProgram:
-    """What to run: `directory` None is a new one in the workspace, which is removed afterwards with all that is in it."""
+    """The program to run.
+
+    With `directory` None, it runs in a new directory of the workspace, which is removed afterwards.
+    """
 
     code: str
     typescript: bool = False
@@ -42,7 +48,7 @@ class NodeProgram:
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """What one program may do: bytes kept of each stream, bytes of memory, seconds."""
+    """The limits of one program: bytes kept of each stream, bytes of memory, seconds."""
 
     output: int
     memory: int
@@ -50,7 +56,7 @@ class NodeLimits:
 
 
 class NodeScripts:
-    """Runs programs; `workspace` is where their directories are made, `limits` are rlimits beside the memory's."""
+    """Runs programs. `workspace` is where their directories are made, `limits` are rlimits beside the memory's."""
 
     def __init__(self, processes: Processes, files: Files, *, workspace: str, limits: Mapping[str, int] | None = None) -> None:
         self._processes = processes
@@ -59,9 +65,9 @@ class NodeScripts:
         self._limits = limits or {}
 
     async def run(self, node: Node, program: NodeProgram, limits: NodeLimits) -> NodeOutcome:
-        """Run a program to its end, or until its time is over, when it is told to end and then made to.
+        """Run a program to its end or its timeout, after which it is terminated and then killed.
 
-        Raises InvalidArgument for a directory or a file name that cannot be used, and as `Processes.start` does.
+        Raises InvalidArgument for an unusable directory or file name, and as `Processes.start` does.
         """
         async with self._prepared(program) as (directory, main):
             argv = node.argv("--import", PRELUDE, main, typescript=program.typescript)
@@ -91,7 +97,7 @@ class NodeScripts:
 
     @asynccontextmanager
     async def _prepared(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
-        """Write the program and its files; gives the directory and the program's own file."""
+        """Write the program and its files; yield the directory and the program's own file."""
         name = secrets.token_hex(6)
         directory = program.directory or f"{self._workspace}/.node-{name}"
         main = f"{directory}/.main-{name}.{'ts' if program.typescript else 'js'}"
@@ -109,7 +115,10 @@ class NodeScripts:
                 await access.delete(main if program.directory else directory, recursive=True, missing_ok=True)
 
     async def write(self, directory: str, files: Mapping[str, str]) -> None:
-        """Write files by paths relative to a directory; raises InvalidArgument for one that leaves it or cannot be written."""
+        """Write files by paths relative to a directory.
+
+        Raises InvalidArgument for a path outside of it or one that cannot be written.
+        """
         await self._write(_inside(directory, files))
 
     async def _require(self, directory: str) -> None:
@@ -135,7 +144,7 @@ def _inside(directory: str, files: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _over(process: Process, timeout: float) -> bool:
-    """Wait for the end, at most `timeout` seconds; say whether it was late."""
+    """Wait for the end, at most `timeout` seconds. Return whether it was too late."""
     try:
         async with asyncio.timeout(timeout):
             await process.wait()
@@ -151,7 +160,7 @@ async def _over(process: Process, timeout: float) -> bool:
 
 
 async def _error(told: JsonLines) -> Thrown | None:
-    """What the program said of the exception that ended it."""
+    """Return the exception that the program reported, if any."""
     with suppress(TimeoutError):
         async with asyncio.timeout(TOLD_SECONDS):
             line = await told.receive()

@@ -1,4 +1,4 @@
-"""The spawner's process: its command line, and what it is once it has read that."""
+"""The spawner's process: its command line and its start."""
 
 import argparse
 import gc
@@ -17,7 +17,7 @@ from sandbox_server.settings.paths import Paths
 
 
 def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
-    """Run the spawner with command-line `arguments`; its file workers run `serve_files`."""
+    """Run the spawner with command-line `arguments`. Its file workers run `serve_files`."""
     options = _parse(arguments)
     with open(options.environment, encoding="utf-8") as file:
         environment = json.load(file)

@@ -1,8 +1,8 @@
-"""The agent's door to the display: a socket at which a program becomes an untrusted client of the X server, whatever cookie it has.
+"""The X11 proxy: a socket for the agent's programs, where each becomes an untrusted client, whatever its cookie.
 
-The X server's own socket stays out of the agent's reach, because the browser that the agent drives can read the cookie for it. Who comes
-here is passed on with a new cookie in the place of its own; then bytes are carried, requests as `guest_requests` leaves them, and no
-descriptors.
+The agent cannot reach the X server's own socket, because the browser that it drives can read the cookie for it. A
+program's connection is forwarded with a new cookie in place of its own. Then bytes are carried, with requests filtered
+by `untrusted_requests`, and without descriptors.
 """
 
 import os
@@ -22,9 +22,9 @@ from sandbox_server.drivers.x11.security_extension import PROTOCOL, untrusted_co
 from sandbox_server.drivers.x11.untrusted_requests import SETUP_BYTES, ForbiddenRequestError, GuestRequests, own_numbers
 
 MAX_GUESTS = 96
-"""Of the 256 clients that the X server takes, so that the desktop's own always find room."""
+"""Limit of connections. The X server allows 256 clients, so the desktop's own always find room."""
 INTRODUCTION_SECONDS = 30.0
-"""How long a program may take to say who it is."""
+"""Seconds for a program to send its connection setup."""
 BACKLOG = 64
 BYTES = 1 << 16
 _BYTE_ORDERS = {b"l": "<", b"B": ">"}
@@ -38,14 +38,17 @@ class NotAnXClientError(Exception):
 
 @dataclass(frozen=True)
 class Guests:
-    """Lets programs in to the display `name`, whose server listens at `server`; `trusted` ones are like its own clients."""
+    """Connects programs to the display `name`, whose server listens at `server`.
+
+    With `trusted` they are not restricted.
+    """
 
     name: str
     server: str
     trusted: bool = False
 
     def serve(self, listener: socket.socket) -> None:
-        """Take connections for as long as `listener` gives them; OSError when it no longer does."""
+        """Accept connections until `listener` ends with OSError."""
         room = threading.BoundedSemaphore(MAX_GUESTS)
         while True:
             guest, _ = listener.accept()
@@ -60,7 +63,7 @@ class Guests:
                 order = self._introduce(guest, server)
                 exchange(guest, server, _as_it_is if self.trusted else _requests(guest, server, order))
         except NotAnXClientError:
-            return  # nor does it matter to anybody else
+            return  # an endpoint has gone, which ends the connection
         except (OSError, DisplayError, ConnectionClosedError, XError) as error:
             sys.stderr.write(f"guests: a program was not let in: {error}\n")
         finally:
@@ -83,7 +86,7 @@ class Guests:
 
 
 def listen(path: str) -> socket.socket:
-    """Bind `path` for everybody, in the place of a stale socket; who finds it there can connect."""
+    """Bind `path`, replacing a stale socket, with permission for every user to connect."""
     fresh = f"{path}.new"
     with suppress(FileNotFoundError):
         os.unlink(fresh)
@@ -96,7 +99,7 @@ def listen(path: str) -> socket.socket:
 
 
 def own_cookie(name: str) -> bytes:
-    """The cookie that the desktop's own clients use; empty where the X server asks for none."""
+    """Return the cookie of the desktop's own clients; empty if the X server requires none."""
     try:
         _, cookie = xauth.Xauthority().get_best_auth(xauth.FamilyLocal, socket.gethostname().encode(), int(name.removeprefix(":")))  # type: ignore[arg-type] # as Xlib itself calls it
     except (XauthError, XNoAuthError):
@@ -105,7 +108,7 @@ def own_cookie(name: str) -> bytes:
 
 
 def read_introduction(guest: socket.socket) -> bytes:
-    """Read what an X client says first, and give its start: byte order and version of the protocol, in 6 bytes."""
+    """Read the connection setup of an X client, and return its first 6 bytes: byte order and protocol version."""
     start = _read(guest, 12)
     order = _BYTE_ORDERS.get(start[:1])
     if order is None:
@@ -116,7 +119,7 @@ def read_introduction(guest: socket.socket) -> bytes:
 
 
 def introduction(start: bytes, cookie: bytes) -> bytes:
-    """What the X server is told in its place."""
+    """Return the connection setup with another cookie."""
     protocol = PROTOCOL if cookie else b""
     lengths = struct.pack(f"{_BYTE_ORDERS[start[:1]]}HHxx", len(protocol), len(cookie))
     return start + lengths + b"".join(text + bytes(-len(text) % 4) for text in (protocol, cookie))
@@ -130,7 +133,7 @@ def _read(guest: socket.socket, size: int) -> bytes:
 
 
 def exchange(guest: socket.socket, server: socket.socket, change: Change) -> None:
-    """Carry bytes both ways until either side hangs up; what the guest says goes through `change`."""
+    """Carry bytes both ways until either side closes. `change` filters what the client sends."""
     back = threading.Thread(target=_carry, args=(server, guest, _as_it_is), daemon=True)
     back.start()
     _carry(guest, server, change)
@@ -138,7 +141,7 @@ def exchange(guest: socket.socket, server: socket.socket, change: Change) -> Non
 
 
 def _requests(guest: socket.socket, server: socket.socket, order: str) -> Change:
-    """Pass on the start of the X server's first answer, which says what is the guest's own."""
+    """Forward the start of the X server's first answer, which has the client's id range; return the filter."""
     setup = server.recv(SETUP_BYTES, socket.MSG_WAITALL)
     guest.sendall(setup)
     if len(setup) < SETUP_BYTES:

@@ -29,7 +29,7 @@ class Capability(Model):
     """Whether it does, on this host."""
 
 
-class Capabilities(Model):
+class CapabilityList(Model):
     """What this container can promise on this host."""
 
     rung: Literal["box", "users", "none"]
@@ -56,10 +56,10 @@ class CapabilityReport:
         self._isolation = isolation
 
     @operation("GET /v1/capabilities", scope="view")
-    async def get_capabilities(self) -> Capabilities:
+    async def get_capabilities(self) -> CapabilityList:
         """Tell which isolation level holds, what is lost, and which flags would win it."""
         found = self._isolation
-        return Capabilities(
+        return CapabilityList(
             rung=found.level,
             reason=found.reason,
             agent_may_be_root=found.allows_root,

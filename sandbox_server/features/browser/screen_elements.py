@@ -73,7 +73,7 @@ class ElementOnScreen(Model):
     """In pixels."""
 
 
-class Elements(Model):
+class ElementList(Model):
     width: int
     """Width of the screen in pixels."""
     height: int
@@ -116,7 +116,7 @@ class ScreenElements:
         self._page = page
 
     @operation("GET /v1/screen/elements", scope="browser", tool="sandbox_screen_elements")
-    async def read_elements(self) -> Reply[Elements]:
+    async def read_elements(self) -> Reply[ElementList]:
         """List the windows on the screen, which of them has the focus, and what the page in front has to click or to fill.
 
         All places are pixels of the screen. `click_element` takes the refs; one names the same thing for as long as that is there.
@@ -127,7 +127,7 @@ class ScreenElements:
         focus = next((window.ref for window in windows if window.focused), None)
         elements, hint = await self._elements(windows)
         return Reply(
-            Elements(width=width, height=height, pointer=Point(x=x, y=y), focus=focus, windows=windows, elements=elements), hint=hint
+            ElementList(width=width, height=height, pointer=Point(x=x, y=y), focus=focus, windows=windows, elements=elements), hint=hint
         )
 
     @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", acts="gui")

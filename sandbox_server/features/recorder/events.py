@@ -76,7 +76,7 @@ class RecordedEvent(Model, extra="allow"):
     """SHA-256 over the hash of the event before and the event as it is written."""
 
 
-class Events(Model):
+class RecordedEventList(Model):
     events: list[RecordedEvent]
     """The oldest first. What else an event holds depends on its kind."""
     next: int
@@ -104,14 +104,15 @@ class EventLogReader:
         self._journal = journal
 
     @operation("GET /v1/recorder/events", scope="admin")
-    async def read_events(self, request: ReadEvents) -> Events:
+    async def read_events(self, request: ReadEvents) -> RecordedEventList:
         """Read who did what, the oldest first; as server-sent events, from after `Last-Event-ID` or from now on.
 
         What may be a secret is left out of it: texts that were typed are counted, values of addresses' queries and of fields are not kept.
         """
         after = request.after if request.after is not None or request.since is None or request.before is not None else 0
         found = await self._journal.read(after, request.matches, request.limit, request.before)
-        return Events(events=[RecordedEvent(**brief(entry)) for entry in found], next=found[-1]["n"] if found else request.after or 0)
+        next_after = found[-1]["n"] if found else request.after or 0
+        return RecordedEventList(events=[RecordedEvent(**brief(entry)) for entry in found], next=next_after)
 
     @operation("GET /v1/recorder/events/{n}", scope="admin")
     async def read_event(self, request: EventRef) -> RecordedEvent:

@@ -8,7 +8,7 @@ from sandbox_server.core import Conflict, Reply
 from sandbox_server.drivers.browser.screen_elements import Point, PointerAction, Shown
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.input_turns import InputTurns
-from sandbox_server.features.browser.screen_elements import ElementClickRequest, Elements, ScreenElements
+from sandbox_server.features.browser.screen_elements import ElementClickRequest, ElementList, ScreenElements
 from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer, eventually
 
@@ -42,7 +42,7 @@ def was_released(program: Program, x: int, y: int) -> bool:
     return program.events[-1:] == [("release", 3, x, y)]
 
 
-def refs(found: Reply[Elements]) -> dict[str, str]:
+def refs(found: Reply[ElementList]) -> dict[str, str]:
     return {window.program: window.ref for window in found.data.windows}
 
 

@@ -12,7 +12,7 @@ from sandbox_server.features.bash.session import BashExecResult
 from sandbox_server.features.box.checkpoints import Checkpoint, CheckpointRestored
 from sandbox_server.features.code.execution import CodeExecuteResponse
 from sandbox_server.features.recorder.recorded_results import MAX_OUTPUT, recorded_result_of
-from sandbox_server.features.shell.wire import ShellCommandResult
+from sandbox_server.features.shell.commands import ShellCommandResult
 from sandbox_server.settings import load
 
 
