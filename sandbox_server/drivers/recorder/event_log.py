@@ -17,6 +17,8 @@ from sandbox_server.drivers.recorder.hash_chain import BEFORE_ALL, Broken, follo
 
 FILE_BYTES = 4 << 20
 """A file is closed once it is as large."""
+MAX_FIRST = 4096
+"""Bytes of the first line of a file, which is of the log's own."""
 ACTORS = ("agent", "person", "system")
 _SUFFIX = ".jsonl"
 
@@ -104,11 +106,14 @@ class EventLog:
                         return found
         return found
 
-    def latest(self, match: EntryFilter, limit: int, before: int | None = None) -> list[Entry]:
-        """The last entries that match, with a number below `before`; the oldest of them first."""
+    def latest(self, match: EntryFilter, limit: int, before: int | None = None, until: float | None = None) -> list[Entry]:
+        """The last entries that match, with a number below `before`; the oldest of them first.
+
+        Files that begin at `until` or later are not read: a filter by time is to pass it on.
+        """
         found: list[Entry] = []
         for path in reversed(self._files()):
-            if before is not None and int(path.stem) >= before:
+            if (before is not None and int(path.stem) >= before) or (until is not None and _begins_at(path) >= until):
                 continue
             for line in reversed(_lines(path)):
                 entry = entry_of(line)
@@ -197,6 +202,16 @@ def entry_of(line: bytes) -> Entry | None:
     except (ValueError, KeyError, TypeError):
         return None
     return entry if sound else None
+
+
+def _begins_at(path: Path) -> float:
+    """When the first entry of a file was written; 0 where that cannot be told."""
+    try:
+        with path.open("rb") as file:
+            first = entry_of(file.readline(MAX_FIRST))
+    except FileNotFoundError:
+        return 0.0
+    return float(first["at"]) if first else 0.0
 
 
 def _lines(path: Path) -> list[bytes]:

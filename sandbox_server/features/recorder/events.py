@@ -110,7 +110,7 @@ class EventLogReader:
         What may be a secret is left out of it: texts that were typed are counted, values of addresses' queries and of fields are not kept.
         """
         after = request.after if request.after is not None or request.since is None or request.before is not None else 0
-        found = await self._journal.read(after, request.matches, request.limit, request.before)
+        found = await self._journal.read(after, request.matches, request.limit, request.before, request.until)
         next_after = found[-1]["n"] if found else request.after or 0
         return RecordedEventList(events=[RecordedEvent(**brief(entry)) for entry in found], next=next_after)
 

@@ -62,15 +62,16 @@ export class EventList {
     this.#current = -1;
   }
 
-  /** Mark the row of a moment. @param {number} at @param {boolean} follow whether it is scrolled into view */
+  /** Mark the row of a moment; whether there is one. @param {number} at @param {boolean} follow whether it is scrolled into view */
   point(at, follow) {
     const row = this.#rows.findLast(({ from }) => from <= at + 0.001);
-    if (row?.n === this.#current) return;
+    if (row?.n === this.#current) return true;
     this.#shown.get(this.#current)?.button.removeAttribute("aria-current");
     this.#current = row?.n ?? -1;
     const shown = this.#shown.get(this.#current);
     shown?.button.setAttribute("aria-current", "true");
     if (follow) shown?.item.scrollIntoView({ block: "nearest" });
+    return shown !== undefined;
   }
 
   /** @param {Row} row @returns {Shown} */

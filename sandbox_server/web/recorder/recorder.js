@@ -43,6 +43,8 @@ let hidden = [];
 let me = null;
 let now = Date.now() / 1000;
 let waiting = false;
+/** Whether the moment was sought, and the list is not there yet. */
+let sought = true;
 
 document.documentElement.lang = language;
 document.title = `${translate("title")} · Tandem`;
@@ -115,6 +117,7 @@ function edge() {
 
 /** Seek a moment. @param {number} at */
 function seek(at) {
+  sought = true;
   recordings.seek(at);
   showMoment(at);
 }
@@ -135,7 +138,7 @@ function showMoment(at) {
   const span = spanAt(hidden, at);
   find("#covered").hidden = !span;
   if (span) find("#covered").textContent = translate("covered", { who: whoOf({ type: "person", name: span.who }, me) });
-  list.point(at, recordings.playing);
+  if (list.point(at, recordings.playing || sought)) sought = false;
 }
 
 /** @param {number} at */

@@ -92,12 +92,15 @@ test("the arrow keys move the focus and the moment, and open nothing; Escape clo
 test("the row of a moment is marked", () => {
   list.show(rowsOf([entry(10), entry(20), entry(30)]), WHOLE);
   const current = () => buttons().map((button) => button.getAttribute("aria-current"));
-  list.point(25, true);
-  assert.deepEqual(current(), [null, "true", null]);
-  list.point(5, false);
+  /** @type {string[]} */
+  const scrolled = [];
+  for (const item of items()) item.scrollIntoView = () => scrolled.push(item.querySelector("button").dataset.n);
+  assert.equal(list.point(25, true), true);
+  assert.deepEqual([current(), scrolled], [[null, "true", null], ["20"]]);
+  assert.equal(list.point(5, false), false);
   assert.deepEqual(current(), [null, null, null]);
   list.point(30, false);
-  assert.deepEqual(current(), ["true", null, null]);
+  assert.deepEqual([current(), scrolled], [["true", null, null], ["20"]]);
 });
 
 test("earlier and later pages are offered where there are any, and an empty list says so", () => {
