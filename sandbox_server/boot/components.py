@@ -16,7 +16,7 @@ def link(settings: Settings, *, with_box: bool = False) -> None:
     """
     paths = settings.paths
     left_out = settings.components.left_out | _not_asked_for(settings) | (set() if with_box else {"box"})
-    fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added(paths)], left_out)
+    fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added_services(paths)], left_out)
     gateway = Path(paths.run, "nginx")
     fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)
     (gateway / "listen.conf").write_text(nginx.listen(settings.gateway, has_ipv6=nginx.has_ipv6()), encoding="ascii")
@@ -26,7 +26,7 @@ def link(settings: Settings, *, with_box: bool = False) -> None:
     (gateway / "upstreams.conf").write_text(nginx.upstreams(editors), encoding="ascii")
 
 
-def _added(paths: Paths) -> Sequence[str]:
+def _added_services(paths: Paths) -> Sequence[str]:
     return [f"{directory}/supervisord" for directory in paths.added]
 
 
@@ -43,11 +43,11 @@ def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> Non
         stale.unlink()
     for number, source in enumerate(sources):
         for file in _files(source):
-            if not _is_of(file.stem.removeprefix("supervisord."), left_out):
+            if not _belongs_to(file.stem.removeprefix("supervisord."), left_out):
                 (target / f"{number}-{file.name}").symlink_to(file)
 
 
-def _is_of(name: str, components: Collection[str]) -> bool:
+def _belongs_to(name: str, components: Collection[str]) -> bool:
     """Whether a file belongs to one of the components: it has its name, or its name and a suffix, as in `desktop-bus`."""
     return any(name == component or name.startswith(f"{component}-") for component in components)
 

@@ -15,9 +15,8 @@ from sandbox_server.settings import Settings
 COOKIE_BYTES = 16
 SOCKETS = Path("/tmp/.X11-unix")
 _LOCAL, _WILD = 256, 65535
-"""Address families (Xauth(3)): this host by name, for older clients, and any address.
-
-A client that is given a socket's path uses display 0, so an entry for any display number is needed too.
+"""Address families (Xauth(3)): this host by name, for older clients, and any address. A client that is given a socket's
+path uses display 0, so an entry for any display number is needed too.
 """
 
 
@@ -27,15 +26,15 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     The cookie alone is not enough: the browser, which the agent drives, can read the desktop user's files.
     """
     desktop = (settings.users.desktop_uid, settings.users.control_uid)
-    places.own(settings.paths.desktop, 0o750, desktop)
-    places.own(f"{settings.paths.desktop}/pulse", 0o750, desktop)
-    places.own(settings.paths.desktop_sockets, 0o750, desktop)
-    places.own(settings.paths.guest_sockets, 0o775, (os.geteuid(), settings.users.desktop_uid))
-    places.own(settings.paths.downloads, 0o770, desktop)
+    places.make_directory(settings.paths.desktop, 0o750, desktop)
+    places.make_directory(f"{settings.paths.desktop}/pulse", 0o750, desktop)
+    places.make_directory(settings.paths.desktop_sockets, 0o750, desktop)
+    places.make_directory(settings.paths.guest_sockets, 0o775, (os.geteuid(), settings.users.desktop_uid))
+    places.make_directory(settings.paths.downloads, 0o770, desktop)
     mark_microphone(Path(settings.paths.microphone), desktop, there=settings.stream.microphone)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
     _set_aside(sockets)
-    places.own(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
+    places.make_directory(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
 
 
 def _set_aside(sockets: Path) -> None:

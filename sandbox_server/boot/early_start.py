@@ -56,7 +56,7 @@ def start(name: str, configuration: str) -> EarlyStart:
     with open(configuration, encoding="utf-8") as file:
         parser.read_file(file)
     program = parser[f"program:{name}"]
-    own = dict(pair.split("=", 1) for pair in _listed(program.get("environment", "")))
+    own = dict(pair.split("=", 1) for pair in _split_quoted(program.get("environment", "")))
     uid, gid, groups = identity(program["user"])
     ours, theirs = socket.socketpair()
     pipes = _pipes()
@@ -77,7 +77,7 @@ def start(name: str, configuration: str) -> EarlyStart:
     return EarlyStart(name, process, pipes, ours, own)
 
 
-def _listed(text: str) -> list[str]:
+def _split_quoted(text: str) -> list[str]:
     """Split a text at commas outside of quotes, and remove the quotes."""
     words = shlex.shlex(text, posix=True)
     words.whitespace, words.whitespace_split, words.commenters = ",", True, ""

@@ -101,7 +101,7 @@ async def _run(hook: ShutdownHook, processes: Processes) -> bool:
     try:
         async with asyncio.timeout(hook.timeout):
             ended = await process.wait()
-        _say(f"{hook.name} ended with {described(ended)}")
+        _say(f"{hook.name} ended with {exit_text(ended)}")
         return ended.code == 0
     except TimeoutError:
         _say(f"{hook.name} was killed after {hook.timeout:g} seconds")
@@ -113,7 +113,7 @@ async def _run(hook: ShutdownHook, processes: Processes) -> bool:
                 await process.wait()
 
 
-def described(ended: Exit) -> str:
+def exit_text(ended: Exit) -> str:
     """Return how a hook ended, in words."""
     if ended.code is not None:
         return f"exit code {ended.code}"

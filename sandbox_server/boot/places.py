@@ -19,15 +19,15 @@ def prepare(settings: Settings) -> None:
     paths = settings.paths
     if os.geteuid() == 0:
         os.chmod(os.path.dirname(paths.run), 0o755)
-    own(paths.boot, 0o700, (os.geteuid(), os.getegid()))
-    own(paths.run, 0o700, control)
-    own(f"{paths.run}/nginx", 0o700, control)
-    own(paths.recorder, 0o700, control)
-    own(paths.agent_run, 0o751, root)
-    own(paths.shells, 0o700, agent)
-    own(paths.kernels, 0o700, agent)
-    own(settings.agent.home, 0o755, agent)
-    give(settings.logs.directory, 0o755, agent)
+    make_directory(paths.boot, 0o700, (os.geteuid(), os.getegid()))
+    make_directory(paths.run, 0o700, control)
+    make_directory(f"{paths.run}/nginx", 0o700, control)
+    make_directory(paths.recorder, 0o700, control)
+    make_directory(paths.agent_run, 0o751, root)
+    make_directory(paths.shells, 0o700, agent)
+    make_directory(paths.kernels, 0o700, agent)
+    make_directory(settings.agent.home, 0o755, agent)
+    make_agent_directory(settings.logs.directory, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)
 
 
@@ -43,30 +43,30 @@ def fill_home(home: str, skeleton: str, owner: Owner) -> None:
 def prepare_workspace(settings: Settings) -> None:
     """Make the workspace and give it to the agent."""
     if settings.agent.workspace != settings.agent.home:
-        give(settings.agent.workspace, None, (settings.agent.uid, settings.agent.gid))
+        make_agent_directory(settings.agent.workspace, None, (settings.agent.uid, settings.agent.gid))
 
 
-def give(path: str, mode: int | None, owner: Owner) -> None:
-    """Make a directory and set its owner as `own` does, unless a symlink is on its path, which the agent could have made.
+def make_agent_directory(path: str, mode: int | None, owner: Owner) -> None:
+    """Make a directory and set its owner as `make_directory` does, unless a symlink is on its path, which the agent could have made.
 
     What the agent may have put there does not stop the start: the path is left as it is, with a message.
     """
-    if link := link_on(path):
+    if link := symlink_on_path(path):
         _say(f"{path} is left as it is: {link} is a link, and the agent could have made it")
         return
     try:
-        own(path, mode, owner)
+        make_directory(path, mode, owner)
     except (FileExistsError, NotADirectoryError) as error:
         _say(f"{path} is left as it is: {error.strerror}")
 
 
-def link_on(path: str) -> str | None:
+def symlink_on_path(path: str) -> str | None:
     """Return the first symlink on `path`, whoever owns it: root inside a box makes links that root owns on a volume."""
     parts = os.path.normpath(path).split("/")
     return next((step for depth in range(2, len(parts) + 1) if os.path.islink(step := "/".join(parts[:depth]))), None)
 
 
-def own(path: str, mode: int | None, owner: Owner) -> None:
+def make_directory(path: str, mode: int | None, owner: Owner) -> None:
     """Make a directory with its parents, set its mode and, as root, its owner. A symlink in its place is an error.
 
     With `mode` None an existing directory keeps its mode. What is right already is not changed.

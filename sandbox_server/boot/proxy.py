@@ -14,7 +14,7 @@ def prepare(settings: Settings) -> None:
     """
     owner = (settings.users.control_uid, settings.users.proxy_gid)
     folder = settings.paths.proxy
-    places.own(folder, 0o2770, owner)
+    places.make_directory(folder, 0o2770, owner)
     with suppress(FileNotFoundError):
         os.unlink(f"{folder}/haproxy.cfg")
     pipe = f"{folder}/start"

@@ -21,7 +21,7 @@ CONFIGURATION = "/opt/tandem/sandbox_server/boot/openbox.xml"
 
 def run(settings: DisplaySettings) -> NoReturn:
     """Prepare the screen and execute the window manager."""
-    prepare(_connected(settings.name), settings)
+    prepare(_connect_with_retry(settings.name), settings)
     os.execvpe("openbox", ["openbox", "--sm-disable", "--config-file", CONFIGURATION], os.environ | {"DISPLAY": settings.name})
 
 
@@ -43,7 +43,7 @@ def _is_marked(display: xlib.Display) -> bool:
     return display.screen().root.get_full_property(display.intern_atom(MARK), Xatom.INTEGER) is not None
 
 
-def _connected(name: str) -> xlib.Display:
+def _connect_with_retry(name: str) -> xlib.Display:
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:

@@ -16,9 +16,8 @@ OWN = "server"
 OWNER = Caller("owner", ALL_SCOPES | {OWN})
 """This process itself, as the client that follows pages."""
 KEPT = ("/run", "/var/run", "/var/lock", "/proc", "/sys", "/dev")
-"""Directories of the browser's profile, its descriptors and the desktop's sockets.
-
-Chromium reads and writes files as the user `desktop`, who may open these paths. So no client may name them.
+"""Directories of the browser's profile, its descriptors and the desktop's sockets. Chromium reads and writes files as
+the user `desktop`, who may open these paths. So no client may name them.
 """
 SEALED = ("devtools:",)
 """URL schemes of the browser's own tools. Their driver could drive the inspected page past these rules."""

@@ -55,7 +55,7 @@ MAX_PENDING = 10_000
 MAX_VALUE = 64 << 20
 """Limit in bytes of a script's result for the API, where it takes many times the memory."""
 API = "api"
-"""The subject of the API's own caller (`drivers.browser.owner.HEADERS`)."""
+"""The subject of the API's own caller (`drivers.devtools.connection.HEADERS`)."""
 _VALUES = frozenset({"Runtime.evaluate", "Runtime.callFunctionOn"})
 UNKNOWN = "'{}' wasn't found: it is not in Tandem's list of methods"
 """Chromium's error for an unknown method (third_party/inspector_protocol/crdtp/dispatch.cc), with our reason."""

@@ -1,4 +1,4 @@
-"""What an agent works with first: shells, commands and files, and the box that they are in."""
+"""The agent's first tools: shells, commands and files, and their box."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ from sandbox_server.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Shells, commands, files and the box; what runs is counted in `activity`."""
+    """Shells, commands, files and the box. Running ones are counted in `activity`."""
 
     activity: Activity
     suspension: Suspension
@@ -57,7 +57,7 @@ class Work:
 
 
 def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work:
-    """Make them. `new`: no process has served before this one since the container started."""
+    """Make them. `new`: this is the first server process since the container started."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     bash = Bash(
         processes,
@@ -91,7 +91,7 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work
 
 @dataclass(frozen=True, slots=True)
 class BoxParts:
-    """The box, its checkpoints, and when it is suspended."""
+    """The box, its checkpoints, and its suspension."""
 
     suspension: Suspension
     checkpoints: AutomaticCheckpoints
@@ -132,7 +132,7 @@ def shell_features(machine: MachineParts, sessions: ShellSessions, keeper: Lease
 
 
 def file_features(files: Files, processes: Processes, settings: Settings) -> tuple[Feature, ...]:
-    """Everything on the agent's files but watching them."""
+    """Return the features of the agent's files, except watches."""
     workspace, limit = settings.agent.workspace, settings.files.max_upload_bytes
     content, changes, listing = FileContent(files), FileChanges(files), FileListing(files)
     search = FileSearch(files, Ripgrep(processes))

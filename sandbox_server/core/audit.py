@@ -36,7 +36,7 @@ class Durations:
         self.buckets[bisect_left(BUCKETS, seconds)] += 1
 
 
-async def observed(proceed: Proceed, told: Callable[[str, float], None]) -> object:
+async def with_outcome_reported(proceed: Proceed, told: Callable[[str, float], None]) -> object:
     """Run the call, then report its outcome (`ok` or the kind of the error) and its duration in seconds."""
     started = time.perf_counter()
     outcome = "internal"
@@ -61,7 +61,7 @@ class Audit:
         self.durations: dict[tuple[str, str], Durations] = {}
 
     async def __call__(self, operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-        return await observed(proceed, partial(self._record, operation, call))
+        return await with_outcome_reported(proceed, partial(self._record, operation, call))
 
     def _record(self, operation: Operation, call: Call, outcome: str, seconds: float) -> None:
         self.durations.setdefault((operation.name, outcome), Durations()).add(seconds)

@@ -82,7 +82,7 @@ class Holding:
     def refusal(self, outcome: str | None = None) -> HeldByHuman:
         """The error for an action that is refused now. `outcome` says what became of an action that had begun."""
         who = "control is frozen" if self.state == "frozen" else f"{self.holder} has control"
-        details: dict[str, object] = {"reason": "held_by_human"} | self._held() | ({} if outcome is None else {"outcome": outcome})
+        details: dict[str, object] = {"reason": "held_by_human"} | self._public_fields() | ({} if outcome is None else {"outcome": outcome})
         return HeldByHuman(
             f"{who}: {'this was interrupted, and may have been done in part' if outcome else 'nothing was done'}",
             hint="Reads go on. Send it again with ?wait=SECONDS to wait for control; look again before you act on what you saw before.",
@@ -91,9 +91,9 @@ class Holding:
 
     def dumps(self) -> dict[str, Any]:
         """Encode as JSON types, for another process."""
-        return self._held() | {"private": self.private}
+        return self._public_fields() | {"private": self.private}
 
-    def _held(self) -> dict[str, Any]:
+    def _public_fields(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "state": self.state, "holder": self.holder, "reach": sorted(self.reach)}
 
     @classmethod

@@ -18,7 +18,7 @@ class Deprecation:
 
     def __post_init__(self) -> None:
         if self.sunset is not None and self.sunset <= self.since:
-            raise ValueError(f"the sunset {self.sunset} is before the deprecation {self.since}")
+            raise ValueError(f"the sunset {self.sunset} must be after the deprecation {self.since}")
         verb, _, path = self.replacement.partition(" ")
         if self.replacement and not (verb.isupper() and path.startswith("/")):
             raise ValueError(f"the replacement must be a verb and a path: {self.replacement!r}")

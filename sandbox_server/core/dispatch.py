@@ -41,7 +41,7 @@ class Dispatcher:
                 if right in self._guards:
                     await right(operation, None, call, _nothing)
         except PermissionDenied as refusal:
-            await self._guarded(operation, None, call, _nothing)
+            await self._run_with_guards(operation, None, call, _nothing)
             raise refusal from None
 
     async def call(
@@ -62,7 +62,7 @@ class Dispatcher:
             operation.spec.parameters,
             {"request": request, "call": call, **(injected or {})},
         )
-        return await self._guarded(operation, request, call, lambda: operation.run(**arguments))
+        return await self._run_with_guards(operation, request, call, lambda: operation.run(**arguments))
 
     async def stream(self, operation: Operation, fields: Mapping[str, object], call: Call) -> AsyncIterator[Event]:
         """Run the streaming form of the operation. The guards are passed at its start."""
@@ -74,9 +74,9 @@ class Dispatcher:
             started = (operation.stream or operation.run)(**arguments)
             return await started if isawaitable(started) else started  # some streams can fail before their first event
 
-        return cast("AsyncIterator[Event]", await self._guarded(operation, request, call, begin))
+        return cast("AsyncIterator[Event]", await self._run_with_guards(operation, request, call, begin))
 
-    async def _guarded(self, operation: Operation, request: BaseModel | None, call: Call, run: Proceed) -> object:
+    async def _run_with_guards(self, operation: Operation, request: BaseModel | None, call: Call, run: Proceed) -> object:
         def wrap(proceed: Proceed, guard: Guard) -> Proceed:
             return lambda: guard(operation, request, call, proceed)
 

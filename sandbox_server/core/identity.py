@@ -24,10 +24,7 @@ SERVER = "server"
 """The scope of the sandbox's own processes, in addition to their caller's scopes. No credential grants it."""
 
 FORWARDED = (CALLER, SCOPES, TOOLS, "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
-"""The headers that are forwarded from one surface to another: the caller, the original address.
-
-A program never counts as a person.
-"""
+"""The headers that are forwarded from one surface to another: the caller, the original address. A program never counts as a person."""
 
 type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
 """What a caller may do. A token without scopes has all of them."""

@@ -241,7 +241,7 @@ def _docs(method: Method) -> dict[str, Any]:
 def _resolve(spec: Spec, method: Method) -> Spec:
     """Read the signature late, so that declaring an operation imports nothing."""
     hints = get_type_hints(method)
-    returns = _unwrapped(hints.get("return"))
+    returns = _result_type(hints.get("return"))
     parameters = _parameters(method)
     request = next((hints[name] for name, role in parameters.items() if role == "request"), None)
     return replace(spec, request=request, parameters=parameters, returns=returns, streams=_is_stream(returns))
@@ -262,7 +262,7 @@ def _role(name: str, hint: Any) -> str:
     raise TypeError(f"parameter {name!r} has a type that no surface can provide: {hint!r}")
 
 
-def _unwrapped(returns: Any) -> Any:
+def _result_type(returns: Any) -> Any:
     return returns.__args__[0] if get_origin(returns) is Reply else returns
 
 

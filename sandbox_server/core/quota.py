@@ -24,7 +24,7 @@ def owner_of(name: str, *, person: bool) -> str:
     return name if person else name.partition("#")[0]
 
 
-async def unless[T](evicted: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
+async def run_unless_evicted[T](evicted: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
     """Run the work that needs a reservation. Raises ResourceExhausted on eviction, and what the work raises."""
     working, leaving = start_task(work), start_task(evicted.wait())
     either: set[asyncio.Future[Any]] = {working, leaving}

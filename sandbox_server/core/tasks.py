@@ -33,13 +33,13 @@ def start_task[T](work: Awaitable[T]) -> asyncio.Task[T]:
 
     The event loop keeps only weak references to tasks. This keeps a strong one until the task ends.
     """
-    task = asyncio.create_task(work if isinstance(work, Coroutine) else _awaited(work))
+    task = asyncio.create_task(work if isinstance(work, Coroutine) else _await_result(work))
     _running.add(task)
     task.add_done_callback(_running.discard)
     return task
 
 
-async def _awaited[T](work: Awaitable[T]) -> T:
+async def _await_result[T](work: Awaitable[T]) -> T:
     return await work
 
 
@@ -53,7 +53,7 @@ class Tasks:
         """Run `work` in the background. An exception in it is logged."""
         task = asyncio.create_task(work, name=name)
         self._running.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_end)
         return task
 
     async def __aenter__(self) -> Self:
@@ -75,7 +75,7 @@ class Tasks:
         if running:
             await asyncio.wait(running)  # not gather: cancelled itself, it would raise a child's cancellation
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _on_task_end(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("background task %s failed", task.get_name(), exc_info=error)

@@ -23,10 +23,10 @@ def read_header(value: str | None) -> AllowList:
 
 def names_one(tools: AllowList, names: Iterable[str]) -> bool:
     """Whether a list allows a tool with one of these names."""
-    return tools is None or any(_fits(pattern, name) for name in names for pattern in tools)
+    return tools is None or any(_matches_pattern(pattern, name) for name in names for pattern in tools)
 
 
-def _fits(pattern: str, name: str) -> bool:
+def _matches_pattern(pattern: str, name: str) -> bool:
     """Whether a name matches a pattern. An invalid pattern matches nothing."""
     try:
         return patterns.glob(pattern).fullmatch(name) is not None

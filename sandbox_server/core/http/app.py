@@ -28,7 +28,7 @@ from sandbox_server.core.http.sse import event_stream
 from sandbox_server.core.http.websockets import AcceptedSocket
 from sandbox_server.core.identity import SERVER, SURFACE, Caller
 from sandbox_server.core.operation import Operation, Spec
-from sandbox_server.core.quota import Reservation, unless
+from sandbox_server.core.quota import Reservation, run_unless_evicted
 from sandbox_server.core.results import Call, Content, Event, Slashes
 
 PLACE_TAKEN = 4429
@@ -121,7 +121,7 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> E
         fields = await fields_of(request, spec, body)
         if spec.streams or (operation.stream and _wants_events(request)):
             return await _events(operation, dispatcher, fields, call, limits)
-        calling = dispatcher.call(operation, fields, call, _injected(operation, request))
+        calling = dispatcher.call(operation, fields, call, _injected_values(operation, request))
         result = await (while_connected(request, calling) if spec.ends_with_client else calling)
         return _response(result, request, spec, call, limits)
 
@@ -171,7 +171,7 @@ def _socket_endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limit
         socket = AcceptedSocket(websocket)
         fields = {**query_of(websocket, operation.spec), **websocket.path_params}
         try:
-            await _while_placed(limits, call, dispatcher.call(_accepting(operation, websocket), fields, call, {"socket": socket}))
+            await _while_slot_held(limits, call, dispatcher.call(_accepting(operation, websocket), fields, call, {"socket": socket}))
         except (Failure, InvalidFields) as failure:
             await _refuse_or_close(websocket, socket, failure)
         except ConnectionError:
@@ -182,7 +182,7 @@ def _socket_endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limit
     return endpoint
 
 
-async def _while_placed(limits: Limits, call: Call, work: Coroutine[Any, Any, object]) -> None:
+async def _while_slot_held(limits: Limits, call: Call, work: Coroutine[Any, Any, object]) -> None:
     """Serve a socket while its caller has a slot. Raises ResourceExhausted if none is free, and on eviction."""
     if call.caller.may(SERVER):
         await work
@@ -194,7 +194,7 @@ async def _while_placed(limits: Limits, call: Call, work: Coroutine[Any, Any, ob
         work.close()
         raise
     with place:
-        await unless(evicted, work)
+        await run_unless_evicted(evicted, work)
 
 
 def _accepting(operation: Operation, websocket: WebSocket) -> Operation:
@@ -237,7 +237,7 @@ def _base_url(headers: Mapping[str, str]) -> str:
     return f"{headers.get('x-forwarded-proto', 'http')}://{host}" if host else ""
 
 
-def _injected(operation: Operation, request: Request) -> dict[str, object]:
+def _injected_values(operation: Operation, request: Request) -> dict[str, object]:
     roles = operation.spec.parameters.values()
     injected: dict[str, object] = {}
     if "upload" in roles:

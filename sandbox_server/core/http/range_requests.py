@@ -22,10 +22,10 @@ def content_response(content: Content, request: Request) -> Response:
     `Content.close` is always called.
     """
     headers = _headers(content)
-    if _unchanged(content, request):
+    if _matches_if_none_match(content, request):
         content.close()
         return Response(status_code=304, headers=headers)
-    asked = _range(content, request)
+    asked = _requested_range(content, request)
     start, stop = asked or (0, content.size)
     if asked and start >= stop:
         content.close()
@@ -65,12 +65,12 @@ def _headers(content: Content) -> dict[str, str]:
     return headers
 
 
-def _unchanged(content: Content, request: Request) -> bool:
+def _matches_if_none_match(content: Content, request: Request) -> bool:
     known = request.headers.get("if-none-match")
     return known is not None and (known == "*" or content.etag in [tag.strip().removeprefix("W/") for tag in known.split(",")])
 
 
-def _range(content: Content, request: Request) -> tuple[int, int] | None:
+def _requested_range(content: Content, request: Request) -> tuple[int, int] | None:
     """Return the requested bytes. Several ranges, an unknown unit or another version mean the whole, as in the RFC."""
     match = _RANGE.fullmatch(request.headers.get("range", "").strip())
     condition = request.headers.get("if-range")

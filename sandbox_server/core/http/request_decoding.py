@@ -58,7 +58,7 @@ def query_of(connection: HTTPConnection, spec: Spec, only: tuple[str, ...] | Non
     return found
 
 
-def located(problems: list[dict[str, Any]], spec: Spec) -> list[dict[str, Any]]:
+def with_locations(problems: list[dict[str, Any]], spec: Spec) -> list[dict[str, Any]]:
     """Prefix each problem's location with the source of the field, as FastAPI does and the SDKs expect."""
     return [{**problem, "loc": _location(problem["loc"], spec)} for problem in problems]
 
@@ -79,17 +79,17 @@ def _is_list(annotation: Any) -> bool:
 async def _json(request: Request, spec: Spec, place: Reservation | None) -> dict[str, object]:
     body = await _read(request, MAX_PUBLIC_BYTES if spec.scope == "public" else spec.max_body, place)
     began = time.monotonic()
-    value = _parsed(body)
+    value = _parse_json(body)
     if len(body) > LARGE:  # decoding blocked everything else: let other requests run first
         await asyncio.sleep(min(MAX_PAUSE_SECONDS, time.monotonic() - began))
     if place:
         place.shrink(len(body))
     if not isinstance(value, dict):
-        raise _malformed("Input should be an object", "model_attributes_type")
+        raise _json_error("Input should be an object", "model_attributes_type")
     return value
 
 
-def _parsed(body: bytes | bytearray) -> object:
+def _parse_json(body: bytes | bytearray) -> object:
     """Parse a JSON body.
 
     Raises InvalidFields if it is malformed or too deep, and TooLarge if it has too many values.
@@ -102,13 +102,13 @@ def _parsed(body: bytes | bytearray) -> object:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise _malformed(f"JSON decode error: {error.msg}", "json_invalid", error.pos) from None
+        raise _json_error(f"JSON decode error: {error.msg}", "json_invalid", error.pos) from None
     if openings > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
-        raise _malformed(f"JSON decode error: nested more than {MAX_DEPTH} levels deep", "json_invalid")
+        raise _json_error(f"JSON decode error: nested more than {MAX_DEPTH} levels deep", "json_invalid")
     return value
 
 
-def _malformed(message: str, kind: str, *place: int) -> InvalidFields:
+def _json_error(message: str, kind: str, *place: int) -> InvalidFields:
     return InvalidFields([{"loc": ("body", *place), "msg": message, "type": kind}])
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import Failure, FileError
-from sandbox_server.core.http.request_decoding import located
+from sandbox_server.core.http.request_decoding import with_locations
 from sandbox_server.core.operation import Spec
 from sandbox_server.core.results import Blob, Reply
 
@@ -66,7 +66,7 @@ def envelope(reply: Reply[object], message: str | None = None) -> dict[str, obje
 def error_response(error: Exception, spec: Spec | None = None) -> Response:
     """Return status and body for any exception. A bug is logged under the error id that the body names."""
     if isinstance(error, InvalidFields):
-        problems = located(error.problems, spec) if spec else error.problems
+        problems = with_locations(error.problems, spec) if spec else error.problems
         return json_response({"detail": problems}, 422)
     if isinstance(error, FileError):
         return _file_error(error, spec)
@@ -75,7 +75,7 @@ def error_response(error: Exception, spec: Spec | None = None) -> Response:
     error_id = secrets.token_hex(8)
     _log.error("error %s", error_id, exc_info=error)
     return json_response(
-        _failed("Internal error", {"error_id": error_id}, f"the server's log has error {error_id}"),
+        _failure_envelope("Internal error", {"error_id": error_id}, f"the server's log has error {error_id}"),
         500,
     )
 
@@ -83,16 +83,16 @@ def error_response(error: Exception, spec: Spec | None = None) -> Response:
 def failure_response(failure: Failure) -> Response:
     """Return the response for a `Failure`, with `Retry-After` if the caller should try again."""
     headers = {} if failure.retry_after is None else {"Retry-After": str(max(1, round(failure.retry_after)))}
-    return json_response(_failed(failure.message, failure.details or None, failure.hint), failure.status, headers)
+    return json_response(_failure_envelope(failure.message, failure.details or None, failure.hint), failure.status, headers)
 
 
 def _file_error(error: FileError, spec: Spec | None) -> Response:
     if spec is None or spec.failures != "file":
-        return json_response(_failed(error.message, error.data(), error.hint), error.http_status)
-    return json_response(_failed(error.message, {**_blank(spec.returns, error.path), **error.data()}, error.hint))
+        return json_response(_failure_envelope(error.message, error.data(), error.hint), error.http_status)
+    return json_response(_failure_envelope(error.message, {**_empty_result(spec.returns, error.path), **error.data()}, error.hint))
 
 
-def _blank(model: Any, path: str) -> dict[str, object]:
+def _empty_result(model: Any, path: str) -> dict[str, object]:
     """Return every required field of a result with an empty value, except the path.
 
     Published clients parse a failed answer as a result before they look at `success`.
@@ -103,5 +103,5 @@ def _blank(model: Any, path: str) -> dict[str, object]:
     return {name: path if name in _PATHS else _NOTHING.get(kind) for name, kind in required.items()}
 
 
-def _failed(message: str, data: Any, hint: str | None) -> dict[str, object]:
+def _failure_envelope(message: str, data: Any, hint: str | None) -> dict[str, object]:
     return {"success": False, "message": message, "data": data, "hint": hint}

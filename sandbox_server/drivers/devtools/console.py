@@ -54,7 +54,9 @@ class Console:
         match method:
             case "Runtime.consoleAPICalled":
                 frames = params.get("stackTrace", {}).get("callFrames", [])
-                self._add(target, "console", params["type"], written(params["args"]), params["timestamp"], frames[0] if frames else {})
+                self._add(
+                    target, "console", params["type"], arguments_text(params["args"]), params["timestamp"], frames[0] if frames else {}
+                )
             case "Runtime.exceptionThrown":
                 details = params["exceptionDetails"]
                 text = details.get("exception", {}).get("description") or details["text"]
@@ -90,20 +92,20 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def written(arguments: list[Object]) -> str:
+def arguments_text(arguments: list[Object]) -> str:
     """Return the text that a console shows for the arguments of a call (`Runtime.RemoteObject`)."""
-    return " ".join(_shown(argument) for argument in arguments)
+    return " ".join(_argument_text(argument) for argument in arguments)
 
 
-def _shown(argument: Object) -> str:
+def _argument_text(argument: Object) -> str:
     if argument.get("type") == "string":
         return str(argument.get("value", ""))
     if preview := argument.get("preview"):
-        return _previewed(preview)
-    return _plain(argument)
+        return _preview_text(preview)
+    return _description_text(argument)
 
 
-def _previewed(preview: Object) -> str:
+def _preview_text(preview: Object) -> str:
     if preview.get("subtype") not in (None, "array"):
         return str(preview.get("description", ""))
     more = ", ..." if preview.get("overflow") else ""
@@ -113,7 +115,7 @@ def _previewed(preview: Object) -> str:
     return "{" + ", ".join(f"{each['name']}: {each.get('value', '')}" for each in properties) + more + "}"
 
 
-def _plain(argument: Object) -> str:
+def _description_text(argument: Object) -> str:
     for key in ("description", "unserializableValue"):
         if key in argument:
             return str(argument[key])

@@ -13,7 +13,7 @@ SESSION = -1
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
-def shown(cookie: Object) -> dict[str, Any]:
+def to_storage_state(cookie: Object) -> dict[str, Any]:
     """Convert a cookie of `Storage.getCookies`."""
     made = {name: cookie[name] for name in ("name", "value", "domain", "path")}
     made |= {"expires": SESSION if cookie.get("session") else cookie.get("expires", SESSION)}

@@ -6,7 +6,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from sandbox_server.drivers.devtools.headers import Fields, first
+from sandbox_server.drivers.devtools.headers import Fields, first_value
 from sandbox_server.drivers.devtools.traffic import Exchange
 
 UNKNOWN = -1
@@ -76,14 +76,14 @@ def _request(exchange: Exchange) -> Json:
         "method": exchange.method,
         "url": exchange.url,
         "httpVersion": _version(exchange),
-        "cookies": _cookies(first(headers, "cookie")),
+        "cookies": _cookies(first_value(headers, "cookie")),
         "headers": _fields(headers),
         "queryString": [{"name": name, "value": value} for name, value in _query(exchange.url)],
         "headersSize": UNKNOWN,
         "bodySize": UNKNOWN if exchange.post_data is None else len(exchange.post_data.encode("utf-8", "replace")),
     }
     if exchange.post_data is not None:
-        kind = first(headers, "content-type") or ""
+        kind = first_value(headers, "content-type") or ""
         request["postData"] = {"mimeType": kind, "params": [], "text": exchange.post_data}
     return request
 
@@ -97,7 +97,7 @@ def _response(exchange: Exchange) -> Json:
         "cookies": [cookie for name, value in headers if name.lower() == "set-cookie" for cookie in _cookies(value)],
         "headers": _fields(headers),
         "content": _content(exchange),
-        "redirectURL": first(headers, "location") or "",
+        "redirectURL": first_value(headers, "location") or "",
         "headersSize": UNKNOWN,
         "bodySize": 0 if exchange.from_cache else UNKNOWN,
         "_transferSize": exchange.received,
@@ -108,7 +108,7 @@ def _content(exchange: Exchange) -> Json:
     kind = {"mimeType": exchange.mime_type or "x-unknown"}
     if exchange.body is not None:
         return kind | {"size": len(exchange.body.encode("utf-8", "replace")), "text": exchange.body}
-    length = first(exchange.response_headers, "content-length")
+    length = first_value(exchange.response_headers, "content-length")
     return kind | {"size": int(length) if length and length.isdecimal() and len(length) <= MAX_DIGITS else UNKNOWN}
 
 

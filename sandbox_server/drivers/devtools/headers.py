@@ -30,7 +30,7 @@ def problem(headers: Mapping[str, str], *, request: bool) -> str | None:
     return None
 
 
-def kept(headers: Mapping[str, str]) -> tuple[Fields, bool]:
+def fields_for_log(headers: Mapping[str, str]) -> tuple[Fields, bool]:
     """Return a message's fields for a log, at most `MAX_BYTES`, and whether some are missing.
 
     The browser joins fields of one name with newlines.
@@ -45,7 +45,7 @@ def kept(headers: Mapping[str, str]) -> tuple[Fields, bool]:
     return tuple(fields), False
 
 
-def first(headers: Iterable[tuple[str, str]], name: str) -> str | None:
+def first_value(headers: Iterable[tuple[str, str]], name: str) -> str | None:
     """Return the value of the first field of that name, ignoring case."""
     return next((value for found, value in headers if found.lower() == name), None)
 

@@ -92,16 +92,16 @@ class Interception:
         if route and route.abort:
             return "Fetch.failRequest", {"requestId": number, "errorReason": "Failed"}
         if route and route.answer:
-            return "Fetch.fulfillRequest", {"requestId": number, **_answered(route.answer, request)}
-        return "Fetch.continueRequest", {"requestId": number, **self._scoped(request)}
+            return "Fetch.fulfillRequest", {"requestId": number, **_mocked_response(route.answer, request)}
+        return "Fetch.continueRequest", {"requestId": number, **self._headers_for_origin(request)}
 
-    def _scoped(self, request: Object) -> Object:
+    def _headers_for_origin(self, request: Object) -> Object:
         added = self.origins.get(origin_of(request["url"]))
         if not added:
             return {}
         replaced = {name.lower() for name in added}
         headers = {name: value for name, value in request["headers"].items() if name.lower() not in replaced} | dict(added)
-        return {"headers": _listed(headers)}
+        return {"headers": _header_entries(headers)}
 
 
 def origin_of(url: str) -> str:
@@ -116,17 +116,17 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, implied) else "") if host else ""
 
 
-def _answered(answer: RouteAnswer, request: Object) -> Object:
+def _mocked_response(answer: RouteAnswer, request: Object) -> Object:
     asked = {name.lower(): value for name, value in request["headers"].items()}
     if request["method"] == "OPTIONS" and "access-control-request-method" in asked:
-        return {"responseCode": 204, "responseHeaders": _listed(_preflight(asked))}
-    headers = {"Content-Type": answer.content_type, "Content-Length": str(len(answer.body))} | _shared(asked, request["url"])
+        return {"responseCode": 204, "responseHeaders": _header_entries(_preflight(asked))}
+    headers = {"Content-Type": answer.content_type, "Content-Length": str(len(answer.body))} | _cors_headers(asked, request["url"])
     given = {name.lower() for name in answer.headers}
     headers = {name: value for name, value in headers.items() if name.lower() not in given} | dict(answer.headers)
-    return {"responseCode": answer.status, "responseHeaders": _listed(headers), "body": base64.b64encode(answer.body).decode()}
+    return {"responseCode": answer.status, "responseHeaders": _header_entries(headers), "body": base64.b64encode(answer.body).decode()}
 
 
-def _shared(asked: Mapping[str, str], url: str) -> dict[str, str]:
+def _cors_headers(asked: Mapping[str, str], url: str) -> dict[str, str]:
     """Return CORS headers that let a page of another origin read the mocked response."""
     origin = asked.get("origin")
     if origin is None or origin == origin_of(url):
@@ -144,5 +144,5 @@ def _preflight(asked: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _listed(headers: Mapping[str, str]) -> list[Object]:
+def _header_entries(headers: Mapping[str, str]) -> list[Object]:
     return [{"name": name, "value": value} for name, value in headers.items()]

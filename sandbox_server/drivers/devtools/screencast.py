@@ -38,9 +38,9 @@ class Screencast:
             raise Conflict("the tab was closed, or the browser ended")
         self.ask()
         if self._picture is None:
-            await self._first()
+            await self._wait_for_first_frame()
         if (frame := self._frames.take()) is not None:
-            self._picture = await asyncio.to_thread(_decoded, frame)
+            self._picture = await asyncio.to_thread(_decode_frame, frame)
         assert self._picture
         return self._picture
 
@@ -55,7 +55,7 @@ class Screencast:
             self._asked = now
             self._connection.post("Page.startScreencast", {"format": "jpeg", "quality": self._quality}, self._session)
 
-    async def _first(self) -> None:
+    async def _wait_for_first_frame(self) -> None:
         try:
             async with asyncio.timeout(FIRST_SECONDS):
                 while not self._frames.arrived.is_set():
@@ -108,7 +108,7 @@ async def screencast(socket: str, page: str, quality: int) -> AsyncIterator[Scre
         yield cast
 
 
-def _decoded(frame: str) -> Image.Image:
+def _decode_frame(frame: str) -> Image.Image:
     picture = Image.open(io.BytesIO(base64.b64decode(frame)))
     picture.load()
     return picture.convert("RGB")

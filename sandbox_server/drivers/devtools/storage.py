@@ -85,15 +85,15 @@ class Storage:
 
 
 async def _read(visitor: "_Visitor", origin: str) -> Stored:
-    items = _parsed(origin, await visitor.run(origin, _READ))
+    items = _parse_json(origin, await visitor.run(origin, _READ))
     try:
-        found = _parsed(origin, await visitor.run(origin, f"{_databases()}.read()"))
+        found = _parse_json(origin, await visitor.run(origin, f"{_databases()}.read()"))
     except Conflict as error:
         return Stored(items, [], f"its databases: {error.message}")
     return Stored(items, found["databases"], f"{found['left']} records that JSON has no form for" if found["left"] else None)
 
 
-def _parsed(origin: str, text: str) -> Any:
+def _parse_json(origin: str, text: str) -> Any:
     """Parse stored JSON; raises Conflict if it nests too deep. Half surrogate pairs are kept."""
     try:
         return orjson.loads(text)

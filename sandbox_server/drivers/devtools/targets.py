@@ -61,12 +61,12 @@ class DevtoolsTargets:
     def take(self, session: str | None, method: str, params: Object) -> DevtoolsTarget | None:
         """Take an event of the domain Target. Return the target that is gone, if any."""
         if method == "Target.attachedToTarget":
-            self._attached(session, params)
+            self._on_attached(session, params)
         elif method == "Target.detachedFromTarget":
             return self._sessions.pop(params["sessionId"], None)
         return None
 
-    def _attached(self, above: str | None, params: Object) -> None:
+    def _on_attached(self, above: str | None, params: Object) -> None:
         info, session = params["targetInfo"], params["sessionId"]
         parent = self.get(above)
         foreign = self._context is not None and info.get("browserContextId") not in (None, self._context)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from sandbox_server.drivers.devtools.connection import Object
-from sandbox_server.drivers.devtools.headers import Fields, kept
+from sandbox_server.drivers.devtools.headers import Fields, fields_for_log
 from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 
 MAX_EXCHANGES = 2000
@@ -76,16 +76,16 @@ class Traffic:
         self._early: OrderedDict[tuple[str, str], Object] = OrderedDict()
         self._hidden: OrderedDict[str, None] = OrderedDict()
         self._events: dict[str, Callable[[DevtoolsTarget, Object], None]] = {
-            "Network.requestWillBeSent": self._sent,
+            "Network.requestWillBeSent": self._on_request,
             "Network.requestWillBeSentExtraInfo": lambda _, event: self._exact("request", event),
-            "Network.responseReceived": lambda _, event: self._answered(event["requestId"], event["response"], event["timestamp"]),
+            "Network.responseReceived": lambda _, event: self._on_response(event["requestId"], event["response"], event["timestamp"]),
             "Network.responseReceivedExtraInfo": lambda _, event: self._exact("response", event),
-            "Network.requestServedFromCache": lambda _, event: self._cached(event["requestId"]),
-            "Network.loadingFinished": self._finished,
-            "Network.loadingFailed": self._failed,
+            "Network.requestServedFromCache": lambda _, event: self._on_served_from_cache(event["requestId"]),
+            "Network.loadingFinished": self._on_loading_finished,
+            "Network.loadingFailed": self._on_loading_failed,
             "Network.webSocketCreated": self._socket_created,
             "Network.webSocketWillSendHandshakeRequest": self._socket_opening,
-            "Network.webSocketHandshakeResponseReceived": lambda _, event: self._answered(
+            "Network.webSocketHandshakeResponseReceived": lambda _, event: self._on_response(
                 event["requestId"], event["response"], event["timestamp"]
             ),
             "Network.webSocketClosed": lambda _, event: self._end(event["requestId"], event["timestamp"]),
@@ -145,11 +145,11 @@ class Traffic:
         if not hops:
             del self._hops[exchange.id]
 
-    def _sent(self, target: DevtoolsTarget, event: Object) -> None:
+    def _on_request(self, target: DevtoolsTarget, event: Object) -> None:
         number, request = event["requestId"], event["request"]
         if "redirectResponse" in event:
-            self._redirected(number, event)
-        headers, cut = kept(request["headers"])
+            self._on_redirect(number, event)
+        headers, cut = fields_for_log(request["headers"])
         posted = request.get("postData", "") if request.get("hasPostData") else None
         self._add(
             Exchange(
@@ -167,10 +167,10 @@ class Traffic:
             )
         )
 
-    def _redirected(self, number: str, event: Object) -> None:
+    def _on_redirect(self, number: str, event: Object) -> None:
         if (exchange := self._current.get(number)) and not event.get("redirectHasExtraInfo"):
             exchange.exact |= {"request", "response"}  # no further events follow
-        self._answered(number, event["redirectResponse"], event["timestamp"])
+        self._on_response(number, event["redirectResponse"], event["timestamp"])
         self._end(number, event["timestamp"])
 
     def _exact(self, side: str, event: Object) -> None:
@@ -184,7 +184,7 @@ class Traffic:
             while len(self._early) > MAX_EARLY:
                 self._early.popitem(last=False)
             return
-        headers, cut = kept(event["headers"])
+        headers, cut = fields_for_log(event["headers"])
         exchange.exact.add(side)
         exchange.cut |= cut
         if side == "request":
@@ -193,7 +193,7 @@ class Traffic:
             exchange.response_headers = headers
             exchange.status = event.get("statusCode", exchange.status)
 
-    def _answered(self, number: str, response: Object, at: float) -> None:
+    def _on_response(self, number: str, response: Object, at: float) -> None:
         exchange = self._current.get(number)
         if exchange is None:
             return
@@ -207,19 +207,19 @@ class Traffic:
         exchange.received = round(response.get("encodedDataLength", 0))
         exchange.answered = at
         if "response" not in exchange.exact:
-            exchange.response_headers, cut = kept(response["headers"])
+            exchange.response_headers, cut = fields_for_log(response["headers"])
             exchange.cut |= cut
 
-    def _cached(self, number: str) -> None:
+    def _on_served_from_cache(self, number: str) -> None:
         if exchange := self._current.get(number):
             exchange.from_cache = True
 
-    def _finished(self, _: DevtoolsTarget, event: Object) -> None:
+    def _on_loading_finished(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.received = round(event.get("encodedDataLength", exchange.received))
         self._end(event["requestId"], event["timestamp"])
 
-    def _failed(self, _: DevtoolsTarget, event: Object) -> None:
+    def _on_loading_failed(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.failure = event.get("blockedReason") or event.get("errorText") or "failed"
         self._end(event["requestId"], event["timestamp"])
@@ -234,4 +234,4 @@ class Traffic:
     def _socket_opening(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.started, exchange.began = event["wallTime"], event["timestamp"]
-            exchange.request_headers, exchange.cut = kept(event["request"]["headers"])
+            exchange.request_headers, exchange.cut = fields_for_log(event["request"]["headers"])

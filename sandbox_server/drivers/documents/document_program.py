@@ -78,7 +78,7 @@ def markdown(file: BinaryIO, options: Options) -> dict[str, Any]:
 
     extension, charset = kind_of(file, options)
     if extension is None:
-        raise Problem("There is no converter for what is there: it is neither text nor a document that is known.")
+        raise Problem("The content is neither text nor a supported document.")
     known = StreamInfo(extension=extension, charset=charset, url=options.get("url"))
     converter = MarkItDown(enable_builtins=False)
     for each in _converters(converter):
@@ -287,10 +287,10 @@ def _converters(converter: Any) -> Iterator[Any]:
     yield built_in.HtmlConverter()
     for kind in ("Rss", "Wikipedia", "YouTube", "BingSerp", "Docx", "Pptx", "Ipynb", "Epub", "Csv"):
         yield getattr(built_in, f"{kind}Converter")()
-    yield from _own()
+    yield from _own_converters()
 
 
-def _own() -> Iterator[Any]:
+def _own_converters() -> Iterator[Any]:
     from markitdown import DocumentConverter, DocumentConverterResult, StreamInfo
 
     class Own(DocumentConverter):

@@ -76,10 +76,10 @@ async def _resolve(host: str, port: int) -> list[Address]:
 
 def is_public(address: Address) -> bool:
     """Whether an address, and every address that it translates to, is a public one."""
-    return all(each.is_global and not each.is_multicast and str(each) not in METADATA for each in _meant(address))
+    return all(each.is_global and not each.is_multicast and str(each) not in METADATA for each in _translated_addresses(address))
 
 
-def _meant(address: Address) -> list[Address]:
+def _translated_addresses(address: Address) -> list[Address]:
     """Return the address, or those that it translates to."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]

@@ -17,10 +17,7 @@ _CHANGES = sum(1 << bit for bit in (4, 5, 6, 7, 8, 9, 10, 11, 12))
 READING = EXECUTE | READ_FILE | READ_DIR
 WRITING = WRITE_FILE | _CHANGES | REFER | TRUNCATE
 NOTHING = MAKE_CHAR | MAKE_BLOCK
-"""Rights that no user has anyway.
-
-A process that gives up any can no longer mount, nor trace processes that have not.
-"""
+"""Rights that no user has anyway. A process that gives up any can no longer mount, nor trace processes that have not."""
 SCOPED = 0b11
 """Abstract Unix sockets and signals stay inside, if the kernel supports it."""
 TRUNCATION_ABI, SCOPES_ABI = 3, 6
@@ -51,7 +48,7 @@ def abi() -> int:
         return 0
 
 
-def known(rights: int, version: int) -> int:
+def supported_rights(rights: int, version: int) -> int:
     """Return those of `rights` that a version can restrict."""
     for right, since in _SINCE.items():
         if version < since:
@@ -76,7 +73,7 @@ def restrict(held: int, allowed: Mapping[int, int]) -> None:
     Raises OSError if the kernel has no Landlock.
     """
     version = abi()
-    held = known(held | NOTHING, version)
+    held = supported_rights(held | NOTHING, version)
     attributes = struct.pack("=QQQ", held, 0, SCOPED if version >= SCOPES_ABI else 0)
     size = 24 if version >= SCOPES_ABI else 8
     ruleset = _call(_CREATE, attributes[:size], ctypes.c_size_t(size), 0)

@@ -50,15 +50,9 @@ class ReadPolicy:
     __pydantic_config__: ClassVar[dict[str, object]] = _STRICT
 
     deny: tuple[str, ...] = ()
-    """Files and directories that may not be read or listed.
-
-    A path that does not exist when the program starts is not denied.
-    """
+    """Files and directories that may not be read or listed. A path that does not exist when the program starts is not denied."""
     allow: tuple[str, ...] = ()
-    """Exceptions below a denied path.
-
-    With `/` denied, list everything that a program needs, such as `/usr`, `/etc` and its directory.
-    """
+    """Exceptions below a denied path. With `/` denied, list everything that a program needs, such as `/usr`, `/etc` and its directory."""
 
     def __post_init__(self) -> None:
         _check_paths(self.deny)
@@ -152,10 +146,7 @@ class IsolationPolicy:
     __pydantic_config__: ClassVar[dict[str, object]] = _STRICT
 
     read: ReadPolicy | None = None
-    """What may be read.
-
-    Absent: what the agent may read. Paths may be relative to the working directory or begin with `~`.
-    """
+    """What may be read. Absent: what the agent may read. Paths may be relative to the working directory or begin with `~`."""
     write: WritePolicy | None = None
     """What may be written. Absent: what the agent may write."""
     network: NetworkPolicy | None = None

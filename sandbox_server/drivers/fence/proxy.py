@@ -98,12 +98,12 @@ def parse(head: bytes) -> Request:
         raise RefusedError("400 Bad Request", "a proxy takes CONNECT, or an http:// address")
     authority, _, path = place.partition("/")
     host, port = _authority(authority, 80)
-    kept = b"".join(_plain(rest))
+    kept = b"".join(_end_to_end_fields(rest))
     named = f"{method} /{path} {version}\r\nHost: {authority}\r\nConnection: close\r\n"
     return Request(host, port, tunnel=False, head=named.encode("latin-1") + kept + b"\r\n")
 
 
-def _plain(fields: bytes) -> Iterator[bytes]:
+def _end_to_end_fields(fields: bytes) -> Iterator[bytes]:
     """Yield the header fields to forward: one Host, with the checked name, and no hop-by-hop fields."""
     for field in fields.split(b"\r\n"):
         if field and field.partition(b":")[0].strip().lower() not in _REPLACED:

@@ -68,8 +68,8 @@ def read(request: WorkerFrame) -> WorkerFrame:
     header = request.header
     fd, status = open_regular(header["path"])
     with open(fd, "rb") as file:
-        content = _everything(file, status.st_size, header["limit"])
-    return WorkerFrame(describe(status), _within(content, header))
+        content = _read_all(file, status.st_size, header["limit"])
+    return WorkerFrame(describe(status), _check_limit(content, header))
 
 
 def read_lines(request: WorkerFrame) -> WorkerFrame:
@@ -82,19 +82,19 @@ def read_lines(request: WorkerFrame) -> WorkerFrame:
     with open(fd, "rb") as file:
         whole = file.peek(2)[:2] in _WIDE_MARKS
         if whole:
-            content = _everything(file, status.st_size, header["limit"])
+            content = _read_all(file, status.st_size, header["limit"])
         else:
             content = _lines(file, header["start"], header["stop"], header["limit"])
-    return WorkerFrame(describe(status) | {"whole": whole}, _within(content, header))
+    return WorkerFrame(describe(status) | {"whole": whole}, _check_limit(content, header))
 
 
-def _within(content: bytes, header: dict[str, Any]) -> bytes:
+def _check_limit(content: bytes, header: dict[str, Any]) -> bytes:
     if len(content) > header["limit"]:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), header["path"])
     return content
 
 
-def _everything(file: IO[bytes], size: int, limit: int) -> bytes:
+def _read_all(file: IO[bytes], size: int, limit: int) -> bytes:
     """Read to the end, or a little over the limit. Files in /proc have content although their size is 0."""
     content = file.read(min(size, limit) + 1)
     while len(content) <= limit and (piece := file.read(_BEYOND)):

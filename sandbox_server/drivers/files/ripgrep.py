@@ -167,17 +167,17 @@ class Ripgrep:
             )
             stdout.release()
             stderr.release()
-            await _ended(process, full, timeout)
+            await _wait_or_kill(process, full, timeout)
             await stdout.settle()
             await stderr.settle()
         if process.exit is not None and process.exit.code == 2:
-            into.found.problem = _cleaned(complaints.bytes())
+            into.found.problem = _error_text(complaints.bytes())
             if not into.found.ended:
                 raise InvalidArgument(into.found.problem)
         return into.found
 
 
-async def _ended(process: Process, full: asyncio.Event, timeout: float) -> None:
+async def _wait_or_kill(process: Process, full: asyncio.Event, timeout: float) -> None:
     """Wait for the end. Kill the process after `timeout`, or when no further match can be kept."""
     waiting = {start_task(process.wait()), start_task(full.wait())}
     try:
@@ -206,6 +206,6 @@ def _around(text: str, submatches: list[dict[str, Any]]) -> tuple[str, bool]:
     return text[start : start + MAX_LINE], True
 
 
-def _cleaned(complaint: bytes) -> str:
+def _error_text(complaint: bytes) -> str:
     text = complaint.decode("utf-8", "replace").strip()
     return text.removeprefix("rg: ") or "ripgrep could not search"

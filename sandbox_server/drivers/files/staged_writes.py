@@ -114,18 +114,18 @@ def commit(fd: int, target: str, header: dict[str, Any]) -> os.stat_result:
     current = existing(target)
     check_match(header, current)
     try:
-        with _named(fd, os.path.dirname(target) or "/") as (name, kept):
+        with _with_temporary_name(fd, os.path.dirname(target) or "/") as (name, kept):
             if current is None or header.get("exclusive"):
                 os.fchmod(kept, header.get("mode") or _new_mode())
                 put_new(name, target)
             else:
-                _adopt(kept, current, target)
+                _copy_metadata(kept, current, target)
                 os.rename(name, target)
             return os.fstat(kept)
     except OSError as error:
         if current is None or error.errno not in _NOT_REPLACEABLE:
             raise
-    return _overwrite(fd, target)
+    return _overwrite_in_place(fd, target)
 
 
 def put_new(name: str, target: str) -> None:
@@ -152,7 +152,7 @@ def rename_new(source: str, target: str) -> None:
     os.rename(source, target)
 
 
-def pour(source: int, destination: int) -> None:
+def copy_content(source: int, destination: int) -> None:
     """Copy everything from one descriptor to another, in the kernel if possible."""
     try:
         while os.copy_file_range(source, destination, _PIECE):
@@ -197,7 +197,7 @@ def _open_nameless(directory: str) -> int:
 
 
 @contextmanager
-def _named(fd: int, directory: str) -> Iterator[tuple[str, int]]:
+def _with_temporary_name(fd: int, directory: str) -> Iterator[tuple[str, int]]:
     """Give the unnamed file a name in `directory`, and yield the name with a descriptor.
 
     It is a copy if linking is not possible.
@@ -214,7 +214,7 @@ def _named(fd: int, directory: str) -> Iterator[tuple[str, int]]:
     try:
         if kept != fd:
             os.lseek(fd, 0, os.SEEK_SET)
-            pour(fd, kept)
+            copy_content(fd, kept)
         yield name, kept
     finally:
         with suppress(FileNotFoundError):
@@ -234,7 +234,7 @@ def _new_mode() -> int:
     return 0o666 & ~umask
 
 
-def _adopt(fd: int, current: os.stat_result, target: str) -> None:
+def _copy_metadata(fd: int, current: os.stat_result, target: str) -> None:
     """Give the staged file the owner, mode and attributes of the file it replaces.
 
     Set-id bits are dropped, as on any write.
@@ -249,12 +249,12 @@ def _adopt(fd: int, current: os.stat_result, target: str) -> None:
     os.fchmod(fd, stat.S_IMODE(current.st_mode) & 0o1777)
 
 
-def _overwrite(fd: int, target: str) -> os.stat_result:
+def _overwrite_in_place(fd: int, target: str) -> os.stat_result:
     """Write the staged content into the existing file, if its directory or owner does not allow replacing it."""
     kept, _ = open_regular(target, os.O_WRONLY)
     with open(kept, "wb", buffering=0) as file:
         os.lseek(fd, 0, os.SEEK_SET)
-        pour(fd, file.fileno())
+        copy_content(fd, file.fileno())
         file.truncate()
         return os.fstat(file.fileno())
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from sandbox_server.drivers.files.content import describe, open_regular
 from sandbox_server.drivers.files.message_frames import WorkerFrame
 from sandbox_server.drivers.files.modes import change_mode
-from sandbox_server.drivers.files.staged_writes import check_match, commit, pour, rename_new, resolve, staged, staging_name
+from sandbox_server.drivers.files.staged_writes import check_match, commit, copy_content, rename_new, resolve, staged, staging_name
 from sandbox_server.drivers.files.worker_errors import FileRefused
 
 
@@ -111,14 +111,14 @@ def _change(path: str, header: dict[str, str], *, follow: bool = True) -> int:
 def _chown(path: str, owner: str | None, group: str | None) -> None:
     try:
         if owner:
-            shutil.chown(path, user=_numbered(owner))
+            shutil.chown(path, user=_id_or_name(owner))
         if group:
-            shutil.chown(path, group=_numbered(group))
+            shutil.chown(path, group=_id_or_name(group))
     except LookupError as error:
         raise FileRefused("invalid_target", str(error.args[0]), path) from None
 
 
-def _numbered(name: str) -> str | int:
+def _id_or_name(name: str) -> str | int:
     return int(name) if name.isdecimal() else name
 
 
@@ -184,7 +184,7 @@ def _copy_tree(source: str, destination: str, left_out: list[str]) -> None:
 def _copy_file(source: str, destination: str, *, exclusive: bool) -> None:
     fd, status = open_regular(source)
     with open(fd, "rb", buffering=0), staged(destination) as fresh:
-        pour(fd, fresh)
+        copy_content(fd, fresh)
         os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
         commit(fresh, destination, {"mode": stat.S_IMODE(status.st_mode) & 0o777, "exclusive": exclusive})
 

@@ -129,7 +129,7 @@ def walk(request: WorkerFrame) -> WorkerFrame:
         matcher(header.get("exclude") or ()),
         time.monotonic() + header["seconds"],
     )
-    wanted = _wanted(header)
+    wanted = _entry_filter(header)
     kept: list[WalkResult] = []
     total = directories = 0
     for entry, relative in search:
@@ -137,7 +137,7 @@ def walk(request: WorkerFrame) -> WorkerFrame:
             total += 1
             directories += leads_to_directory(entry)
             if len(kept) < MAX_KEPT:
-                kept.append(_found(entry, relative, with_status=header.get("status", True)))
+                kept.append(_walk_result(entry, relative, with_status=header.get("status", True)))
     kept.sort(key=_SORTS[header.get("sort", "path")], reverse=header.get("descending", False))
     first = header.get("offset", 0)
     answer = {
@@ -156,7 +156,7 @@ def _depth(header: dict[str, Any]) -> int | None:
     return header.get("depth") if pattern is None or "**" in pattern else pattern.count("/") + 1
 
 
-def _wanted(header: dict[str, Any]) -> Callable[[os.DirEntry[str], str], bool]:
+def _entry_filter(header: dict[str, Any]) -> Callable[[os.DirEntry[str], str], bool]:
     tests: list[Callable[[os.DirEntry[str], str], bool]] = []
     if header.get("kinds") == "files":
         tests.append(lambda entry, _: not leads_to_directory(entry))
@@ -179,7 +179,7 @@ def leads_to_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _found(entry: os.DirEntry[str], relative: str, *, with_status: bool) -> WalkResult:
+def _walk_result(entry: os.DirEntry[str], relative: str, *, with_status: bool) -> WalkResult:
     status = None
     if with_status:
         with suppress(OSError):

@@ -10,12 +10,12 @@ RESTART_SECONDS = 5.0
 """The longest time until the supervisor has restarted a daemon."""
 
 
-async def connect(sock: socket.socket, path: str, patience: float) -> None:
-    """Connect to the Unix socket at `path`, and retry for `patience` seconds while nothing listens.
+async def connect(sock: socket.socket, path: str, retry_seconds: float) -> None:
+    """Connect to the Unix socket at `path`, and retry for `retry_seconds` seconds while nothing listens.
 
     Raises OSError. Nothing has been sent then, so the caller may safely retry.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + retry_seconds
     while True:
         try:
             return sock.connect(path)

@@ -15,11 +15,11 @@ HANG_UP = 0
 class Poller:
     """Calls a callback for each ready descriptor, until told to stop.
 
-    `patience`: if one callback takes so many seconds, SIGALRM ends the process, and its supervisor restarts it.
+    `watchdog_seconds`: if one callback takes so many seconds, SIGALRM ends the process, and its supervisor restarts it.
     """
 
-    def __init__(self, patience: float = 0.0) -> None:
-        self._patience = patience
+    def __init__(self, watchdog_seconds: float = 0.0) -> None:
+        self._watchdog_seconds = watchdog_seconds
         self._poll = select.epoll()
         self._ready: dict[int, Callable[[], None]] = {}
         self._woken, self._wakes = socket.socketpair()
@@ -54,11 +54,11 @@ class Poller:
         `before` is called before each wait and returns its limit in seconds; None waits without a limit.
         """
         while not self._stopping:
-            self._limit(self._patience)
+            self._limit(self._watchdog_seconds)
             wait = before()
             self._limit(0)
             for fd, _ in self._poll.poll(wait):
-                self._limit(self._patience)
+                self._limit(self._watchdog_seconds)
                 try:
                     if ready := self._ready.get(fd):
                         ready()
@@ -68,7 +68,7 @@ class Poller:
 
     def _limit(self, seconds: float) -> None:
         """Restart the watchdog timer; 0 stops it. A forked child does not inherit it (setitimer(2))."""
-        if self._patience:
+        if self._watchdog_seconds:
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def stop(self) -> None:

@@ -10,7 +10,7 @@ from sandbox_server.core.errors import Failure
 from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputBounds
-from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, merge, nested, read
+from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, is_nested_deeper, merge, read
 from sandbox_server.drivers.kernels.relay_client import RelayEnded
 from sandbox_server.drivers.kernels.relay_execution import PIECE, weight
 from sandbox_server.drivers.spawn.process import Exit
@@ -107,7 +107,7 @@ class Execution:
 
     def _take(self, line: JsonLine) -> None:
         """Take an output. The limits are applied here too, because the relay runs in the agent's box."""
-        if nested(line):
+        if is_nested_deeper(line):
             self._note(f"an output with objects more than {MAX_DEPTH} deep in one another was not kept")
             return
         output = read(line)

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
 
     def execute(fence: Fence, connection: int) -> None:
         try:
-            os.execve(program, [program, script, packages, str(connection)], fence.environment(os.environ) | _own(os.environ))
+            os.execve(program, [program, script, packages, str(connection)], fence.environment(os.environ) | _sandbox_variables(os.environ))
         except OSError as error:
             reason = f"{program} cannot be executed: {error.strerror}"
             raise FenceError(error.errno or errno.EACCES, reason, "read.allow") from None
@@ -87,7 +87,7 @@ def _listen(path: str) -> tuple[str, int]:
     return f"ipc://{path}", sock.detach()
 
 
-def _own(environment: "os._Environ[str]") -> dict[str, str]:
+def _sandbox_variables(environment: "os._Environ[str]") -> dict[str, str]:
     """Return the variables that the sandbox itself sets for the kernel."""
     return {name: value for name, value in environment.items() if name.startswith("TANDEM_")}
 

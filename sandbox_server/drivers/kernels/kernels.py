@@ -137,7 +137,7 @@ class Kernels:
         Raises InvalidArgument for an unknown name, Unavailable if it cannot be started, Conflict if `isolation` cannot
         be enforced.
         """
-        python = await self._known(name)
+        python = await self._python_of(name)
         if isolation:
             return await self._start(python, isolation, directory)
         default = await self.pythons.get(self.default)
@@ -145,9 +145,9 @@ class Kernels:
             return kernel
         return await self._start(python)
 
-    async def _known(self, name: str) -> Python:
+    async def _python_of(self, name: str) -> Python:
         if not self._enabled:
-            raise Unavailable("there are no kernels here: the component jupyter is disabled")
+            raise Unavailable("there are no kernels: the component jupyter is disabled")
         return await self.pythons.get(name)
 
     async def _start_default(self) -> Kernel:
@@ -159,7 +159,7 @@ class Kernels:
         said = PipeReader(tail.take)
         try:
             env = {SESSION: f"jupyter:{key}".ljust(NAME_ROOM)}
-            process = await self._begin(python, isolation, file, env=env, cwd=directory, stdout=said.theirs, stderr=said.theirs)
+            process = await self._start_process(python, isolation, file, env=env, cwd=directory, stdout=said.theirs, stderr=said.theirs)
         except (NotFound, PermissionDenied) as error:
             said.close()
             if directory:
@@ -174,14 +174,14 @@ class Kernels:
             await kernel.close()
             if isinstance(error, KernelEnded):
                 if isolation and error.exit.code == REFUSED:
-                    raise _refused(tail.text()) from error
+                    raise _isolation_failure(tail.text()) from error
                 raise Unavailable(f"the kernel of {python.name} ended at its start: {tail.text()[-1000:]}") from error
             if isinstance(error, TimeoutError):
                 raise DeadlineExceeded(f"the kernel of {python.name} did not answer within {START_SECONDS:g} s") from error
             raise
         return kernel
 
-    async def _begin(self, python: Python, isolation: IsolationPolicy | None, file: str, **options: Any) -> Process:
+    async def _start_process(self, python: Python, isolation: IsolationPolicy | None, file: str, **options: Any) -> Process:
         """Start its process: forked if only the speed differs, else as a new program."""
         role, instead = ["kernels/kernel", file], [python.program, SCRIPT, python.packages, file]
         if isolation:
@@ -211,7 +211,7 @@ def _may_be_forked(isolation: IsolationPolicy | None) -> bool:
     return isolation is None or (isolation.env is None and (isolation.read is None or "/" not in isolation.read.deny))
 
 
-def _refused(said: str) -> Failure:
+def _isolation_failure(said: str) -> Failure:
     """Return the failure for a kernel's fence that cannot be enforced."""
     try:
         refusal = json.loads(said)

@@ -57,7 +57,7 @@ def read(message: JsonLine) -> KernelOutput | None:
     )
 
 
-def nested(value: object, most: int = MAX_DEPTH) -> bool:
+def is_nested_deeper(value: object, most: int = MAX_DEPTH) -> bool:
     """Whether objects and lists in a JSON value are nested deeper than `most`."""
     level = [value]
     for _ in range(most):

@@ -39,7 +39,6 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)
 """The directory of this package."""
 RECONNECT_MS = 2
 """Milliseconds until a socket retries a kernel that does not listen yet (zmq_setsockopt(3), ZMQ_RECONNECT_IVL).
-
 ZeroMQ's default of 100 is longer than a kernel's start. The interval doubles up to `MAX_RECONNECT_MS`.
 """
 MAX_RECONNECT_MS = 100
@@ -60,14 +59,14 @@ MAX_WORDS = 1000
 
 async def knock(ask: Callable[[], "asyncio.Future[Message]"], heard: asyncio.Event) -> None:
     """Repeat a request until any reply came and `heard` is set, because a busy machine answers late."""
-    answered, patience = asyncio.Event(), KNOCK_SECONDS
+    answered, interval = asyncio.Event(), KNOCK_SECONDS
     while not (answered.is_set() and heard.is_set()):
         ask().add_done_callback(lambda _: answered.set())
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(interval):
                 await answered.wait()
                 await heard.wait()
-        patience = min(2 * patience, MOST_KNOCK_SECONDS)
+        interval = min(2 * interval, MOST_KNOCK_SECONDS)
 
 
 class NoReplyError(Exception):
@@ -112,7 +111,7 @@ class KernelLink:
 
     async def execute(self, code: str, run: "RelayedExecution", *, silent: bool) -> Message:
         """Run code and return the kernel's reply; raises NoReplyError."""
-        self._current, before = run, self._offer(RUNNING_SCORE)
+        self._current, before = run, self._set_oom_score(RUNNING_SCORE)
         self.copies.begin()
         try:
             content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {}, "allow_stdin": False}
@@ -127,7 +126,7 @@ class KernelLink:
             return reply
         finally:
             self._current = None
-            self._offer(before)
+            self._set_oom_score(before)
 
     def close(self) -> None:
         """Disconnect. Those who wait for a reply get an error."""
@@ -139,7 +138,7 @@ class KernelLink:
             if not reply.done():
                 reply.set_exception(ConnectionError("the kernel was closed"))
 
-    def _offer(self, score: int) -> int:
+    def _set_oom_score(self, score: int) -> int:
         """Set the kernel's oom_score_adj (proc_pid_oom_score_adj(5)), and return the old one."""
         before = score
         with suppress(OSError, ValueError), open(self._badness, "r+", encoding="ascii") as file:
@@ -165,7 +164,7 @@ class KernelLink:
         if not (await asyncio.wait([reply], timeout=OVERDUE_SECONDS))[0]:
             await asyncio.wait([reply, self._greet()], return_when=asyncio.FIRST_COMPLETED)
         if not reply.done():
-            raise NoReplyError("it has run the code and did not say how that ended")
+            raise NoReplyError("the kernel ran the code but did not report how it ended")
         return reply.result()
 
     def _greet(self) -> "asyncio.Future[Message]":

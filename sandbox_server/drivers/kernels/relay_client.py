@@ -61,17 +61,17 @@ class _RelayConnection:
             before = 0
             while line := await self.lines.receive():
                 size, before = self.lines.heard - before, self.lines.heard
-                if not self._hear(line, size):
+                if not self._take_line(line, size):
                     break
                 await asyncio.sleep(0)  # a relay that sends much must not block other tasks
         finally:
             self.over = True
             for question in self.questions.values():
                 if not question.answer.done():
-                    question.answer.set_exception(_gone())
+                    question.answer.set_exception(_relay_ended())
         await put_down(self.process)
 
-    def _hear(self, line: JsonLine, size: int) -> bool:
+    def _take_line(self, line: JsonLine, size: int) -> bool:
         """Take a line of `size` bytes. Return False if that exceeds what was requested."""
         number, event = line.get("id"), line.get("event")
         question = self.questions.get(number) if isinstance(number, int) else None
@@ -154,11 +154,11 @@ class RelayClient:
                 await conversation.lines.send({"id": number, "op": op, **fields})
                 return await question.answer
         except ConnectionError:
-            raise _gone() from None
+            raise _relay_ended() from None
         except TimeoutError:
             conversation.over = True
             await put_down(conversation.process)
-            raise _gone() from None
+            raise _relay_ended() from None
         finally:
             question.answer.cancel()
             del conversation.questions[number]
@@ -188,5 +188,5 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _gone() -> RelayEnded:
+def _relay_ended() -> RelayEnded:
     return RelayEnded("the relay to the kernels ended", retry_after=RETRY_AFTER)

@@ -116,7 +116,9 @@ class JupyterSession:
             async with asyncio.timeout(timeout):
                 await self._free.acquire()
         except TimeoutError:
-            raise Conflict(f"session {self.id!r} has run other code for {timeout:g} s", session_id=self.id, hint="interrupt it") from None
+            raise Conflict(
+                f"session {self.id!r} still runs other code after {timeout:g} s", session_id=self.id, hint="interrupt it"
+            ) from None
 
     async def _ready(self, directory: str | None, note: Callable[[str], None] | None = None) -> Kernel:
         try:

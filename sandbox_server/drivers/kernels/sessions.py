@@ -92,7 +92,7 @@ class KernelSessions:
         if kernel_name and await pythons.get(kernel_name) != await pythons.get(session.kernel_name):
             raise Conflict(f"session {session_id!r} has the kernel {session.kernel_name!r}", hint="use another session")
         if isolation not in (None, session.isolation):
-            raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
+            raise Conflict(f"session {session_id!r} has another isolation", hint="use another session")
         return session
 
     async def implicit(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> JupyterSession:

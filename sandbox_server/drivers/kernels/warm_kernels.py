@@ -10,10 +10,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded
 
 AT_MOST = 2
-"""Kernels in the pool after the first was taken.
-
-Until then only one waits, so that a sandbox that runs no code uses less memory.
-"""
+"""Kernels in the pool after the first was taken. Until then only one waits, so that a sandbox that runs no code uses less memory."""
 REFILL_PAUSE = 0.02
 """Seconds before a taken kernel is replaced while another is ready, so that the new code gets the processors first."""
 

@@ -39,7 +39,7 @@ class Node:
     def argv(self, *arguments: str, typescript: bool = False) -> list[str]:
         """Return its command line. Raises InvalidArgument if it cannot run TypeScript."""
         if typescript and self.major < STRIPS_TYPES:
-            raise InvalidArgument(f"{self.name} runs no TypeScript", hint=f"use node{STRIPS_TYPES} or later")
+            raise InvalidArgument(f"{self.name} does not support TypeScript", hint=f"use node{STRIPS_TYPES} or later")
         return [self.program, *FLAGS, *(["--experimental-transform-types"] if typescript else []), *arguments]
 
 
@@ -68,7 +68,7 @@ class Nodes:
         """
         found = await self.all()
         if not found:
-            raise Unavailable("there is no Node.js here")
+            raise Unavailable("Node.js is not installed or disabled")
         if not version:
             return found.get(self.default) or list(found.values())[-1]
         name = f"node{version.strip().lower().removeprefix('node').removeprefix('v')}"

@@ -23,10 +23,7 @@ GRACE = 1.0
 """Seconds that a program has to end after SIGTERM."""
 FILE_SECONDS = 30.0
 TOLD_SECONDS = 1.0
-"""Seconds to wait for the report of the exception that ended a program.
-
-Child processes that it left may hold the socket.
-"""
+"""Seconds to wait for the report of the exception that ended a program. Child processes that it left may hold the socket."""
 MAX_TOLD = 16 << 20
 """Limit in bytes of that report."""
 
@@ -69,7 +66,7 @@ class NodeScripts:
 
         Raises InvalidArgument for an unusable directory or file name, and as `Processes.start` does.
         """
-        async with self._prepared(program) as (directory, main):
+        async with self._program_files(program) as (directory, main):
             argv = node.argv("--import", PRELUDE, main, typescript=program.typescript)
             out, err = Capture(limits.output), Capture(limits.output)
             stdin = program.stdin.encode("utf-8", "surrogateescape")
@@ -91,12 +88,12 @@ class NodeScripts:
                         end.release()
                     given.feed(stdin)
                     given.end()
-                    late = await _over(process, limits.timeout)
+                    late = await _timed_out(process, limits.timeout)
                     await asyncio.gather(stdout.settle(), stderr.settle())
                 return _outcome(process, out, err, await _error(told), late=late)
 
     @asynccontextmanager
-    async def _prepared(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
+    async def _program_files(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
         """Write the program and its files; yield the directory and the program's own file."""
         name = secrets.token_hex(6)
         directory = program.directory or f"{self._workspace}/.node-{name}"
@@ -139,11 +136,11 @@ class NodeScripts:
 def _inside(directory: str, files: Mapping[str, str]) -> dict[str, str]:
     for name in files:
         if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
-            raise InvalidArgument(f"file name {name!r} does not stay in the directory of the program", file=name)
+            raise InvalidArgument(f"file name {name!r} is outside the program's directory", file=name)
     return {f"{directory}/{name}": text for name, text in files.items()}
 
 
-async def _over(process: Process, timeout: float) -> bool:
+async def _timed_out(process: Process, timeout: float) -> bool:
     """Wait for the end, at most `timeout` seconds. Return whether it was too late."""
     try:
         async with asyncio.timeout(timeout):

@@ -182,7 +182,7 @@ class NodeSession:
             async with asyncio.timeout(limits.timeout):
                 await self._free.acquire()
         except TimeoutError:
-            raise Conflict(f"session {self.id!r} has run other code for {limits.timeout:g} s", session_id=self.id) from None
+            raise Conflict(f"session {self.id!r} still runs other code after {limits.timeout:g} s", session_id=self.id) from None
         try:
             return await self._execute(code, limits, typescript=typescript, stdin=stdin)
         finally:
@@ -202,7 +202,7 @@ class NodeSession:
         request["cwd"], self._moved = self.directory if self._moved else None, False
         answer, out, err = await running.ask(request, stdin, limits)
         if answer:
-            return _answered(answer, out, err, notes, limits.output)
+            return _outcome_of_answer(answer, out, err, notes, limits.output)
         dropped = out.dropped + err.dropped
         code_seen = outcome.exit_code(running.process.exit) if running.process.exit else UNSEEN_CODE
         notes += (*outcome.left_out(dropped), "the session's process ended; the next code gets a new one, without its variables")
@@ -241,7 +241,7 @@ class NodeSession:
 _ENDS: dict[str, tuple[Status, int]] = {"ok": ("ok", 0), "error": ("error", 1), "timeout": ("timeout", LATE_CODE)}
 
 
-def _answered(answer: JsonLine, out: Capture, err: Capture, notes: tuple[str, ...], room: int) -> NodeOutcome:
+def _outcome_of_answer(answer: JsonLine, out: Capture, err: Capture, notes: tuple[str, ...], room: int) -> NodeOutcome:
     status, exit_code = _ENDS.get(str(answer.get("status")), _ENDS["error"])
     result, cut = _result(answer, room)
     dropped = out.dropped + err.dropped + cut

@@ -90,7 +90,7 @@ class NodeSessions:
             if version and existing.node != node:
                 raise Conflict(f"session {session_id!r} runs {existing.node.name}", hint="use another session")
             if isolation not in (None, existing.isolation):
-                raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
+                raise Conflict(f"session {session_id!r} has another isolation", hint="use another session")
             return existing, False
         place = directory or self._workspace
         made = NodeSession(session_id, node, self._processes, directory=place, max_idle=max_idle, isolation=isolation, limits=self._limits)

@@ -104,33 +104,33 @@ class ScreenRecorder:
             async with self._changes() as changes:
                 while self._left() > 0:
                     await changes.look()
-                    await self._one(changes, await self._seen())
+                    picture, covered = await self._seen()
+                    await self._one(changes, picture, covered=covered)
         except Unavailable:
             log.debug("there is no screen to record")
         except OSError as error:
             log.warning("the screen cannot be recorded: %s", error)
 
-    async def _one(self, changes: ScreenChangeSource, first: Image.Image) -> None:
+    async def _one(self, changes: ScreenChangeSource, first: Image.Image, *, covered: bool) -> None:
         """Make one segment."""
         began = time.time()
         writer, fd, path = await self.in_thread(lambda: self._begin(first, began))
         try:
             await self._show(writer, first, 0.0)
-            await self._follow(writer, changes, began)
+            await self._follow(writer, changes, began, covered=covered)
         finally:
             seconds = time.time() - began
             await asyncio.shield(self.in_thread(lambda: self._end(writer, fd, path, seconds)))
 
-    async def _follow(self, writer: "Mp4Writer", changes: ScreenChangeSource, began: float) -> None:
-        covered = self._private()
+    async def _follow(self, writer: "Mp4Writer", changes: ScreenChangeSource, began: float, *, covered: bool) -> None:
         while (left := min(SEGMENT_SECONDS - (time.time() - began), self._left())) > 0:
             await asyncio.sleep(min(PAUSE_SECONDS, left))
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(_TICK, left - PAUSE_SECONDS)):
                     await self._news(changes, covered=covered)
-            covered = self._private()
             await changes.look()
-            await self._show(writer, await self._seen(), time.time() - began)
+            picture, covered = await self._seen()
+            await self._show(writer, picture, time.time() - began)
 
     async def _news(self, changes: ScreenChangeSource, *, covered: bool) -> None:
         """Wait until the picture would be another."""
@@ -156,11 +156,12 @@ class ScreenRecorder:
         finally:
             changed.cancel()
 
-    async def _seen(self) -> Image.Image:
-        """How the screen looks, or the cover; what became private while it was looked at is not kept."""
+    async def _seen(self) -> tuple[Image.Image, bool]:
+        """How the screen looks, or the cover, and whether it is that; what became private while it was looked at is not kept."""
         before = self._private()
         taken = await self._picture()
-        return _cover(taken.size) if before or self._private() else taken
+        covered = before or self._private()
+        return (_cover(taken.size) if covered else taken), covered
 
     async def _show(self, writer: "Mp4Writer", picture: Image.Image, at: float) -> None:
         await self.in_thread(lambda: writer.show(picture, at))

@@ -30,10 +30,7 @@ SESSION = "TANDEM_SESSION"
 WARM = "warm process"
 """The command line of a process that waits for its program."""
 OF_THE_AGENT = frozenset({"SHELL", "USER", "WORKSPACE"})
-"""Variables that name the agent and its directories.
-
-The server's own programs do not get `USER`, which they do not need.
-"""
+"""Variables that name the agent and its directories. The server's own programs do not get `USER`, which they do not need."""
 STANDARD = 3
 FIRST_FREE = 16
 """A program's descriptors are below this number."""

@@ -39,7 +39,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         listen(options.socket, client),
         accounts=accounts,
         environment=environment,
-        peers=frozenset({0, client.uid}),
+        allowed_uids=frozenset({0, client.uid}),
         serve_files=serve_files,
         link=link,
         limits={"data": options.max_memory} if options.max_memory else {},

@@ -130,12 +130,12 @@ class Process:
 class Processes:
     """Starts processes of the agent through the spawner at `socket_path`.
 
-    Waits up to `patience` seconds for the spawner.
+    Waits up to `retry_seconds` seconds for the spawner.
     """
 
-    def __init__(self, socket_path: str, patience: float = 0.0) -> None:
+    def __init__(self, socket_path: str, retry_seconds: float = 0.0) -> None:
         self._socket_path = socket_path
-        self._patience = patience
+        self._retry_seconds = retry_seconds
         self.environment: Mapping[str, str] = {}
         """Variables that processes get beside the container's environment. It may be replaced."""
 
@@ -250,7 +250,7 @@ class Processes:
         try:
             with _named_failures():
                 async with asyncio.timeout(START_TIMEOUT):
-                    await connect_with_retry.connect(sock, self._socket_path, self._patience)
+                    await connect_with_retry.connect(sock, self._socket_path, self._retry_seconds)
                     descriptor_passing.send_request(sock, body, fds)
                     await _until_readable(sock)
                 reply, received = descriptor_passing.receive(sock)

@@ -35,7 +35,7 @@ from sandbox_server.drivers.spawn.warm_process import WarmProcesses
 from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 from sandbox_server.settings.paths import Paths
 
-PATIENCE_SECONDS = 30
+WATCHDOG_SECONDS = 30
 """Seconds for one step of the spawner. After that it is killed and restarted."""
 MAX_TRIES = 20
 """Limit of attempts to start a process in a box that is ending, one every `RETRY_SECONDS`."""
@@ -46,7 +46,7 @@ type FileServer = Callable[[socket.socket], None]
 class Spawner:
     """Forks what clients of `listener` request, in one thread.
 
-    `accounts` maps the `user` of a request to an account; `peers` are the uids that may connect. With a `link`, every
+    `accounts` maps the `user` of a request to an account; `allowed_uids` are the uids that may connect. With a `link`, every
     process starts in the box, and requests wait while there is no box. `limits` apply to every program but the
     desktop's (`child_setup.LIMITS`).
     """
@@ -57,7 +57,7 @@ class Spawner:
         *,
         accounts: Mapping[str, Account],
         environment: Mapping[str, str],
-        peers: frozenset[int],
+        allowed_uids: frozenset[int],
         serve_files: FileServer,
         link: SpawnerLink | None = None,
         limits: Mapping[str, int] | None = None,
@@ -66,7 +66,7 @@ class Spawner:
     ) -> None:
         self._listener = listener
         self._asked = SpawnRequests(accounts, environment, limits or {}, private)
-        self._peers = peers
+        self._allowed_uids = allowed_uids
         self._serve_files = serve_files
         self._link = link
         self._limits = limits or {}
@@ -74,7 +74,7 @@ class Spawner:
         self._zygotes = ZygotePool(accounts["agent"])
         self._unborn: list[SpawnConnection] = []
         self._waiting: list[tuple[SpawnConnection, list[int]]] = []
-        self._poller = Poller(PATIENCE_SECONDS)
+        self._poller = Poller(WATCHDOG_SECONDS)
         self._children: dict[int, SpawnConnection] = {}
 
     def run(self) -> None:
@@ -143,7 +143,7 @@ class Spawner:
             self._poller.unwatch(self._listener.fileno())
             return
         sock.setblocking(False)
-        if peer_uid(sock) not in self._peers:
+        if peer_uid(sock) not in self._allowed_uids:
             _log(f"refused a client of uid {peer_uid(sock)}")
             sock.close()
             return

@@ -158,7 +158,7 @@ class Watches:
         Raises FileError if the path cannot be watched, ResourceExhausted at a limit.
         """
         if len(self._watches) >= MAX_WATCHES:
-            raise ResourceExhausted(f"there are {MAX_WATCHES} watches, no more are possible: stop one", limit=MAX_WATCHES)
+            raise ResourceExhausted(f"at most {MAX_WATCHES} watches are allowed: stop one first", limit=MAX_WATCHES)
         self._watches[watch.id] = watch
         try:
             await self._start(watch)

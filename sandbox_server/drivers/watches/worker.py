@@ -40,7 +40,7 @@ class WatchWorker:
     def run(self) -> None:
         """Run until the API closes the socket."""
         while True:
-            for fd, _ in self._poll.poll(self._patience()):
+            for fd, _ in self._poll.poll(self._poll_timeout()):
                 if fd != self._sock.fileno():
                     self._watches[self._by_fd[fd]].read()
                     continue
@@ -52,7 +52,7 @@ class WatchWorker:
                 if window.wait == 0:
                     self._tell(name)
 
-    def _patience(self) -> float | None:
+    def _poll_timeout(self) -> float | None:
         waits = [wait for window in self._windows.values() if (wait := window.wait) is not None]
         return min(waits) * 1000 if waits else None
 

@@ -68,7 +68,7 @@ class X11Connection:
                 return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, work)
         except TimeoutError:
             self._interrupt()
-            raise _down("it does not answer") from None
+            raise _down("the X server does not answer") from None
 
     def _run[T](self, work: Work[T]) -> T:
         try:
@@ -78,12 +78,12 @@ class X11Connection:
             return result
         except (ConnectionClosedError, DisplayError, OSError) as error:
             self._drop()
-            raise _down("it is not running") from error
+            raise _down("the X server is not running") from error
         except XError as error:
-            raise Conflict(f"the desktop has changed meanwhile ({type(error).__name__}): look again") from error
+            raise Conflict(f"the desktop has changed ({type(error).__name__}): try again") from error
 
     def _current(self) -> Display:
-        if self._display is not None and _ended(self._socket(self._display)):
+        if self._display is not None and _has_closed(self._socket(self._display)):
             self._drop()
         if self._display is None:
             self._display = self._open()
@@ -163,7 +163,7 @@ class X11Connection:
                 self._event(display, event)
 
 
-def _ended(connected: socket.socket) -> bool:
+def _has_closed(connected: socket.socket) -> bool:
     """Whether the other side has closed. There may be events to read, too."""
     readable, _, _ = select.select([connected], [], [], 0)
     return bool(readable) and connected.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""

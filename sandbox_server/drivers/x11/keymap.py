@@ -8,10 +8,8 @@ from sandbox_server.drivers.x11.keysyms import UNICODE
 
 SPARE = frozenset({103, 120, 147, 149, *range(154, 158), 159, 161, 162, 168, 177, 178, 183, 184, *range(210, 213), 217, 219, 221, 222, 224})
 SPARE |= {*range(226, 231), *range(236, 239), *range(243, 249), *range(250, 256)}
-"""Keycodes that Chromium ignores, found by pressing each.
-
-Chromium acts on some keycodes whatever their keysym is: 141, 143 and 145 copy, paste and cut, 166 goes back, 181
-reloads.
+"""Keycodes that Chromium ignores, found by pressing each. Chromium acts on some keycodes whatever their keysym is: 141,
+143 and 145 copy, paste and cut, 166 goes back, 181 reloads.
 """
 
 

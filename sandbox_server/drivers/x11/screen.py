@@ -87,7 +87,7 @@ class X11Screen:
 
     async def pixels(self) -> tuple[bytes, Size]:
         """Return the whole screen in the format of `Segment.grab`, without the cursor."""
-        return await self._connection.call(self._whole)
+        return await self._connection.call(self._grab_all)
 
     async def grab(self, region: ScreenRegion | None = None, *, cursor: bool = True) -> tuple[Image.Image, Size]:
         """Return an image of the screen or of a region, and the screen's size."""
@@ -101,7 +101,7 @@ class X11Screen:
             async with asyncio.timeout(BUSY_SECONDS):
                 await self._free.acquire()
         except TimeoutError:
-            raise ResourceExhausted(f"{MAX_PICTURES} pictures are being made already", retry_after=1) from None
+            raise ResourceExhausted(f"at most {MAX_PICTURES} screenshots can be taken at once", retry_after=1) from None
         try:
             taken, screen = await self.grab(region, cursor=cursor)
             return await in_thread(_shot, taken, screen, form, quality, scale, executor=self._encoders)
@@ -128,13 +128,13 @@ class X11Screen:
         if self._wanted and _size(display) != self._wanted:
             resize(display, self._wanted)
 
-    def _whole(self, display: Display) -> tuple[bytes, Size]:
+    def _grab_all(self, display: Display) -> tuple[bytes, Size]:
         width, height = _size(display)
         return self._memory(display, width * height * _BYTES_PER_PIXEL).grab(0, 0, width, height), (width, height)
 
     def _picture(self, display: Display, region: ScreenRegion | None, *, cursor: bool) -> tuple[Image.Image, Size]:
         width, height = _size(display)
-        part = _within(region, (width, height)) if region else ScreenRegion(0, 0, width, height)
+        part = _check_region(region, (width, height)) if region else ScreenRegion(0, 0, width, height)
         memory = self._memory(display, width * height * _BYTES_PER_PIXEL)
         taken = screenshot.of_pixels(memory.grab(part.x, part.y, part.width, part.height), (part.width, part.height))
         if cursor:
@@ -156,7 +156,7 @@ def resize(display: Display, size: Size) -> None:
     root = display.screen().root
     limits = randr.get_screen_size_range(root)
     if not (MIN_SIZE[0] <= width <= limits.max_width and MIN_SIZE[1] <= height <= limits.max_height):
-        raise Conflict(f"the display does not take the size {width}x{height}")
+        raise Conflict(f"the display does not support the size {width}x{height}")
     display.grab_server()
     try:
         resources = root.xrandr_get_screen_resources()
@@ -211,7 +211,7 @@ def _cursor(display: Display) -> X11Cursor:
     return screenshot.cursor_of(list(found.cursor_image), (found.width, found.height), at)
 
 
-def _within(region: ScreenRegion, screen: Size) -> ScreenRegion:
+def _check_region(region: ScreenRegion, screen: Size) -> ScreenRegion:
     """Raise Conflict for a region outside the screen, which may have shrunk since it was checked."""
     if region.x + region.width > screen[0] or region.y + region.height > screen[1]:
         raise Conflict(f"the screen has {screen[0]}x{screen[1]} pixels now")

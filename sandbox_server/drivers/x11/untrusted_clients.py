@@ -19,9 +19,9 @@ from Xlib import xauth
 from Xlib.error import ConnectionClosedError, DisplayError, XauthError, XError, XNoAuthError
 
 from sandbox_server.drivers.x11.security_extension import PROTOCOL, untrusted_cookie
-from sandbox_server.drivers.x11.untrusted_requests import SETUP_BYTES, ForbiddenRequestError, GuestRequests, own_numbers
+from sandbox_server.drivers.x11.untrusted_requests import SETUP_BYTES, ForbiddenRequestError, UntrustedRequests, own_numbers
 
-MAX_GUESTS = 96
+MAX_CLIENTS = 96
 """Limit of connections. The X server allows 256 clients, so the desktop's own always find room."""
 INTRODUCTION_SECONDS = 30.0
 """Seconds for a program to send its connection setup."""
@@ -37,7 +37,7 @@ class NotAnXClientError(Exception):
 
 
 @dataclass(frozen=True)
-class Guests:
+class UntrustedClients:
     """Connects programs to the display `name`, whose server listens at `server`.
 
     With `trusted` they are not restricted.
@@ -49,19 +49,19 @@ class Guests:
 
     def serve(self, listener: socket.socket) -> None:
         """Accept connections until `listener` ends with OSError."""
-        room = threading.BoundedSemaphore(MAX_GUESTS)
+        room = threading.BoundedSemaphore(MAX_CLIENTS)
         while True:
-            guest, _ = listener.accept()
+            client, _ = listener.accept()
             if room.acquire(blocking=False):
-                threading.Thread(target=self._host, args=(guest, room), daemon=True).start()
+                threading.Thread(target=self._host, args=(client, room), daemon=True).start()
             else:
-                guest.close()
+                client.close()
 
-    def _host(self, guest: socket.socket, room: threading.BoundedSemaphore) -> None:
+    def _host(self, client: socket.socket, room: threading.BoundedSemaphore) -> None:
         try:
-            with guest, socket.socket(socket.AF_UNIX) as server:
-                order = self._introduce(guest, server)
-                exchange(guest, server, _as_it_is if self.trusted else _requests(guest, server, order))
+            with client, socket.socket(socket.AF_UNIX) as server:
+                order = self._introduce(client, server)
+                exchange(client, server, _as_it_is if self.trusted else _requests(client, server, order))
         except NotAnXClientError:
             return  # an endpoint has gone, which ends the connection
         except (OSError, DisplayError, ConnectionClosedError, XError) as error:
@@ -69,10 +69,10 @@ class Guests:
         finally:
             room.release()
 
-    def _introduce(self, guest: socket.socket, server: socket.socket) -> str:
-        guest.settimeout(INTRODUCTION_SECONDS)
-        start = read_introduction(guest)
-        guest.settimeout(None)
+    def _introduce(self, client: socket.socket, server: socket.socket) -> str:
+        client.settimeout(INTRODUCTION_SECONDS)
+        start = read_introduction(client)
+        client.settimeout(None)
         server.connect(self.server)
         server.sendall(introduction(start, self._cookie()))
         return _BYTE_ORDERS[start[:1]]
@@ -107,14 +107,14 @@ def own_cookie(name: str) -> bytes:
     return bytes(cookie)
 
 
-def read_introduction(guest: socket.socket) -> bytes:
+def read_introduction(client: socket.socket) -> bytes:
     """Read the connection setup of an X client, and return its first 6 bytes: byte order and protocol version."""
-    start = _read(guest, 12)
+    start = _read(client, 12)
     order = _BYTE_ORDERS.get(start[:1])
     if order is None:
         raise NotAnXClientError("it does not speak X11")
     lengths = struct.unpack(f"{order}HH", start[6:10])
-    _read(guest, sum(length + -length % 4 for length in lengths))
+    _read(client, sum(length + -length % 4 for length in lengths))
     return start[:6]
 
 
@@ -125,28 +125,28 @@ def introduction(start: bytes, cookie: bytes) -> bytes:
     return start + lengths + b"".join(text + bytes(-len(text) % 4) for text in (protocol, cookie))
 
 
-def _read(guest: socket.socket, size: int) -> bytes:
-    data = guest.recv(size, socket.MSG_WAITALL) if size else b""
+def _read(client: socket.socket, size: int) -> bytes:
+    data = client.recv(size, socket.MSG_WAITALL) if size else b""
     if len(data) < size:
         raise NotAnXClientError("it hung up")
     return data
 
 
-def exchange(guest: socket.socket, server: socket.socket, change: Change) -> None:
+def exchange(client: socket.socket, server: socket.socket, change: Change) -> None:
     """Carry bytes both ways until either side closes. `change` filters what the client sends."""
-    back = threading.Thread(target=_carry, args=(server, guest, _as_it_is), daemon=True)
+    back = threading.Thread(target=_carry, args=(server, client, _as_it_is), daemon=True)
     back.start()
-    _carry(guest, server, change)
+    _carry(client, server, change)
     back.join()
 
 
-def _requests(guest: socket.socket, server: socket.socket, order: str) -> Change:
+def _requests(client: socket.socket, server: socket.socket, order: str) -> Change:
     """Forward the start of the X server's first answer, which has the client's id range; return the filter."""
     setup = server.recv(SETUP_BYTES, socket.MSG_WAITALL)
-    guest.sendall(setup)
+    client.sendall(setup)
     if len(setup) < SETUP_BYTES:
         raise NotAnXClientError("the X server refused it")
-    return GuestRequests(order, *own_numbers(order, setup)).take
+    return UntrustedRequests(order, *own_numbers(order, setup)).take
 
 
 def _as_it_is(data: bytes) -> bytes:

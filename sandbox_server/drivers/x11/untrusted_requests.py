@@ -38,7 +38,7 @@ class ForbiddenRequestError(Exception):
     """A request has a length that this client may not send."""
 
 
-class GuestRequests:
+class UntrustedRequests:
     """The requests of one client.
 
     `order` is its byte order (`<` or `>`). Ids of its own windows have `base` in the bits outside `mask`. The root

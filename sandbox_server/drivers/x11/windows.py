@@ -56,7 +56,7 @@ class X11Windows:
 
     async def read(self, xid: int) -> X11Window:
         """Return the window of an id. Raises Conflict if it is gone."""
-        return await self._connection.call(lambda display: _described(display, xid))
+        return await self._connection.call(lambda display: _read_window(display, xid))
 
     async def activate(self, xid: int) -> X11Window:
         """Ask the window manager to raise and focus a window.
@@ -72,13 +72,13 @@ def _all(display: Display) -> list[X11Window]:
     found: list[X11Window] = []
     for xid in reversed(stacked):
         try:
-            found.append(_described(display, xid))
+            found.append(_read_window(display, xid))
         except Conflict:  # it was closed since the window manager listed it
             continue
     return found
 
 
-def _described(display: Display, xid: int) -> X11Window:
+def _read_window(display: Display, xid: int) -> X11Window:
     window = display.create_resource_object("window", xid)
     try:
         geometry = window.get_geometry()

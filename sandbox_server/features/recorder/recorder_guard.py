@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from sandbox_server.core import Call, Caller
-from sandbox_server.core.audit import observed
+from sandbox_server.core.audit import with_outcome_reported
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.operation import Operation
@@ -68,7 +68,7 @@ class RecorderGuard:
         def record(outcome: str, seconds: float) -> None:
             self._record(called, request, call, outcome, seconds, ending)
 
-        result = await observed(ended, record)
+        result = await with_outcome_reported(ended, record)
         if isinstance(result, AsyncIterator) and kind_of(called) == "command":
             return recorded_stream(result, lambda how, written: self._record_end(called, request, call, how, written))
         return result

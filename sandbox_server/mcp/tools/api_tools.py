@@ -16,7 +16,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.mcp.tool_filter import ToolFilter
 from sandbox_server.mcp.tools.api_client import ApiClient
 from sandbox_server.mcp.tools.catalog import ApiTool
-from sandbox_server.mcp.tools.results import failed, failure_text, result_of
+from sandbox_server.mcp.tools.results import failed_result, failure_text, result_of
 from sandbox_server.mcp.transport.request_context import identity_headers
 
 PROGRESS_SECONDS = 1.0
@@ -45,11 +45,11 @@ class ApiTools:
         """Call a tool in the name of the request's caller. Every failure is an error result that the agent can read."""
         known = tool.input_schema["properties"]
         if unknown := sorted(set(arguments) - set(known)):
-            return failed(f"{tool.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+            return failed_result(f"{tool.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
         try:
             return result_of(tool, await self._api.call(tool, arguments, identity_headers(request)))
         except Failure as failure:
-            return failed(failure_text(failure))
+            return failed_result(failure_text(failure))
 
 
 def protocol_tool(tool: ApiTool) -> McpTool:

@@ -11,7 +11,7 @@ from sandbox_server.core import Body, InvalidArgument, Model, ResourceExhausted,
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.http import request_decoding
 from sandbox_server.core.http.concurrency_limits import Limits
-from sandbox_server.core.http.request_decoding import fields_of, located
+from sandbox_server.core.http.request_decoding import fields_of, with_locations
 from sandbox_server.core.operation import Spec, operations
 from sandbox_server.core.quota import Quota
 
@@ -176,14 +176,14 @@ async def test_a_client_that_stops_half_way_is_told_so_in_the_log_not_taken_for_
     ],
 )
 def test_a_problem_is_located_where_its_field_came_from(loc: tuple[Any, ...], expected: list[Any]) -> None:
-    [problem] = located([{"loc": loc, "msg": "m", "type": "t"}], SPECS["make"])
+    [problem] = with_locations([{"loc": loc, "msg": "m", "type": "t"}], SPECS["make"])
 
     assert problem == {"loc": expected, "msg": "m", "type": "t"}
 
 
 @pytest.mark.parametrize("name", ["read", "put"])
 def test_without_a_json_body_fields_came_from_the_query(name: str) -> None:
-    [problem] = located([{"loc": ("count",), "msg": "m", "type": "t"}], SPECS[name])
+    [problem] = with_locations([{"loc": ("count",), "msg": "m", "type": "t"}], SPECS[name])
 
     assert problem["loc"] == ["query", "count"]
 
