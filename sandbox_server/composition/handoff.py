@@ -27,7 +27,9 @@ class HandoffParts:
     part: ProductPart
 
 
-def build_handoff_queue(machine: MachineParts, keeper: LeaseKeeper, recorder: FlightRecorder, receipts: Late[Receipted | None]) -> HandoffParts:
+def build_handoff_queue(
+    machine: MachineParts, keeper: LeaseKeeper, recorder: FlightRecorder, receipts: Late[Receipted | None]
+) -> HandoffParts:
     """Make the handoff queue, which the gateway asks about links from the first call on. `receipts` returns what people changed."""
     settings, handoff = machine.settings, machine.settings.handoff
     tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
