@@ -45,7 +45,7 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
     owner = machine.owner if machine.has_browser else None
     control.set(build_control(JsonFile(settings.paths.control), settings.control, owner, recorder))
     keeper = control.get().keeper
-    handoffs = build_handoff_queue(machine, keeper, recorder.journal, receipts)
+    handoffs = build_handoff_queue(machine, keeper, recorder, receipts)
     return First(
         machine=machine,
         recorder=recorder,

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from sandbox_server.composition.late import Late
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
+from sandbox_server.composition.recorder import FlightRecorder
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.tickets import Tickets
-from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.handoff.handoff import Handoff as Asked
 from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
@@ -27,11 +27,14 @@ class HandoffParts:
     part: ProductPart
 
 
-def build_handoff_queue(machine: MachineParts, keeper: LeaseKeeper, journal: Journal, receipts: Late[Receipted | None]) -> HandoffParts:
+def build_handoff_queue(
+    machine: MachineParts, keeper: LeaseKeeper, recorder: FlightRecorder, receipts: Late[Receipted | None]
+) -> HandoffParts:
     """Make the handoff queue, which the gateway asks about links from the first call on. `receipts` returns what people changed."""
     settings, handoff = machine.settings, machine.settings.handoff
     tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
-    links, entries = HandoffLinks(tickets, handoff.link, expelled_by(machine.revoked, keeper)), HandoffEntries(journal)
+    links = HandoffLinks(tickets, handoff.link, expelled_by(machine.revoked, keeper))
+    entries = HandoffEntries(recorder.journal, recorder.redaction)
 
     def kept(asked: Asked) -> None:
         entries.kept(asked)

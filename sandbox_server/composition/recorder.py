@@ -42,7 +42,7 @@ def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRec
         redaction=redaction,
         inputs=InputEntries(journal),
         lines=LineEntries(journal, redaction),
-        guard=RecorderGuard(journal, redaction, span),
+        guard=RecorderGuard(journal, redaction, span, output=settings.recorder.output),
         part=ProductPart((EventLogReader(journal),), (journal, *exporter)),
     )
 

@@ -10,6 +10,7 @@ class RecorderSettings:
     """The flight recorder"""
 
     on: bool = variable("RECORDER", BOOLEAN, True, "Record every call (the audit log). A volume at `/run/sandbox-recorder` keeps it.")
+    output: bool = variable("RECORDER_OUTPUT", BOOLEAN, True, "Record the end of a command's output, without what looks like a secret.")
     otlp: str | None = variable(
         "OTEL_EXPORTER_OTLP_ENDPOINT", HTTP_URL, None, "Collector that gets every call as a span, by OTLP over HTTP (JSON)."
     )

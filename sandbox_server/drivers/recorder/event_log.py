@@ -17,6 +17,9 @@ from sandbox_server.drivers.recorder.hash_chain import BEFORE_ALL, Broken, follo
 
 FILE_BYTES = 4 << 20
 """A file is closed once it is as large."""
+MAX_FIRST = 4096
+"""Bytes of the first line of a file, which is of the log's own."""
+ACTORS = ("agent", "person", "system")
 _SUFFIX = ".jsonl"
 
 type Entry = dict[str, Any]
@@ -96,20 +99,25 @@ class EventLog:
         found: list[Entry] = []
         for path in self._from(after):
             for line in _lines(path):
-                entry = orjson.loads(line)
-                if entry["n"] > after and match(entry):
+                entry = entry_of(line)
+                if entry and entry["n"] > after and match(entry):
                     found.append(entry)
                     if len(found) == limit:
                         return found
         return found
 
-    def latest(self, match: EntryFilter, limit: int) -> list[Entry]:
-        """The last entries that match, the oldest of them first."""
+    def latest(self, match: EntryFilter, limit: int, before: int | None = None, until: float | None = None) -> list[Entry]:
+        """The last entries that match, with a number below `before`; the oldest of them first.
+
+        Files that begin at `until` or later are not read: a filter by time is to pass it on.
+        """
         found: list[Entry] = []
         for path in reversed(self._files()):
+            if (before is not None and int(path.stem) >= before) or (until is not None and _begins_at(path) >= until):
+                continue
             for line in reversed(_lines(path)):
-                entry = orjson.loads(line)
-                if match(entry):
+                entry = entry_of(line)
+                if entry and (before is None or entry["n"] < before) and match(entry):
                     found.append(entry)
                     if len(found) == limit:
                         return found[::-1]
@@ -175,13 +183,35 @@ class EventLog:
             path.unlink()
 
     def _files(self) -> list[Path]:
-        return sorted(self._folder.glob(f"*{_SUFFIX}"))
+        return sorted(path for path in self._folder.glob(f"*{_SUFFIX}") if path.stem.isdecimal())
 
     def _from(self, after: int) -> Iterator[Path]:
         """The files that may hold entries with a number above `after`."""
         files = self._files()
         starts = [int(path.stem) for path in files] + [self.last + 1]
         return (path for path, end in zip(files, starts[1:], strict=True) if end > after + 1)
+
+
+def entry_of(line: bytes) -> Entry | None:
+    """The entry of a line; None for a line that is not one: somebody changed it, and `verify` says so."""
+    try:
+        entry = orjson.loads(line)
+        actor = entry["actor"]
+        sound = isinstance(entry["n"], int) and isinstance(entry["at"], int | float) and isinstance(entry["hash"], str)
+        sound = sound and isinstance(entry["kind"], str) and isinstance(actor["name"], str) and actor["type"] in ACTORS
+    except (ValueError, KeyError, TypeError):
+        return None
+    return entry if sound else None
+
+
+def _begins_at(path: Path) -> float:
+    """When the first entry of a file was written; 0 where that cannot be told."""
+    try:
+        with path.open("rb") as file:
+            first = entry_of(file.readline(MAX_FIRST))
+    except FileNotFoundError:
+        return 0.0
+    return float(first["at"]) if first else 0.0
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -89,11 +89,13 @@ class Journal:
         """Have every entry told as it is taken, before it has a number, and where nothing is written, too."""
         self._listeners.append(listener)
 
-    async def read(self, after: int | None, match: EntryFilter, limit: int) -> list[Entry]:
-        """Entries that match: the first with a number above `after`, or the last of all."""
+    async def read(
+        self, after: int | None, match: EntryFilter, limit: int, before: int | None = None, until: float | None = None
+    ) -> list[Entry]:
+        """Entries that match: the first with a number above `after`, or the last of all, or of those with a number below `before`."""
         await self._written()
         if after is None:
-            return await self._run(lambda: self._log.latest(match, limit))
+            return await self._run(lambda: self._log.latest(match, limit, before, until))
         return await self._run(lambda: self._log.read(after, match, limit))
 
     async def follow(self, after: int | None, match: EntryFilter) -> AsyncIterator[Entry]:

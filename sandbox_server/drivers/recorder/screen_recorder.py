@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from PIL import Image, ImageDraw
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, start_task
 from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class ScreenRecorder:
         self._segments = segments
         self._private = private
         self._until = 0.0
+        self._woken = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "recorder")
         self._tasks = Tasks()
@@ -87,6 +88,7 @@ class ScreenRecorder:
     def wake(self) -> None:
         """Somebody acts: record from now on."""
         self._until = asyncio.get_running_loop().time() + AWAKE_SECONDS
+        self._woken.set()
         if not self._closing and not self.recording:
             self._running = self._tasks.start(self._record(), name="recorder")
 
@@ -102,33 +104,33 @@ class ScreenRecorder:
             async with self._changes() as changes:
                 while self._left() > 0:
                     await changes.look()
-                    await self._one(changes, await self._seen())
+                    picture, covered = await self._seen()
+                    await self._one(changes, picture, covered=covered)
         except Unavailable:
             log.debug("there is no screen to record")
         except OSError as error:
             log.warning("the screen cannot be recorded: %s", error)
 
-    async def _one(self, changes: ScreenChangeSource, first: Image.Image) -> None:
+    async def _one(self, changes: ScreenChangeSource, first: Image.Image, *, covered: bool) -> None:
         """Make one segment."""
         began = time.time()
         writer, fd, path = await self.in_thread(lambda: self._begin(first, began))
         try:
             await self._show(writer, first, 0.0)
-            await self._follow(writer, changes, began)
+            await self._follow(writer, changes, began, covered=covered)
         finally:
             seconds = time.time() - began
             await asyncio.shield(self.in_thread(lambda: self._end(writer, fd, path, seconds)))
 
-    async def _follow(self, writer: "Mp4Writer", changes: ScreenChangeSource, began: float) -> None:
-        covered = self._private()
+    async def _follow(self, writer: "Mp4Writer", changes: ScreenChangeSource, began: float, *, covered: bool) -> None:
         while (left := min(SEGMENT_SECONDS - (time.time() - began), self._left())) > 0:
             await asyncio.sleep(min(PAUSE_SECONDS, left))
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(_TICK, left - PAUSE_SECONDS)):
                     await self._news(changes, covered=covered)
-            covered = self._private()
             await changes.look()
-            await self._show(writer, await self._seen(), time.time() - began)
+            picture, covered = await self._seen()
+            await self._show(writer, picture, time.time() - began)
 
     async def _news(self, changes: ScreenChangeSource, *, covered: bool) -> None:
         """Wait until the picture would be another."""
@@ -138,13 +140,28 @@ class ScreenRecorder:
             await asyncio.sleep(PAUSE_SECONDS)
             if not self._private():
                 return
-        await changes.changed()
+        await self._changed_or_private(changes)
 
-    async def _seen(self) -> Image.Image:
-        """How the screen looks, or the cover; what became private while it was looked at is not kept."""
+    async def _changed_or_private(self, changes: ScreenChangeSource) -> None:
+        """Wait until the screen changes or becomes private, which is an act: the picture of before must not stand on."""
+        changed = start_task(changes.changed())
+        try:
+            while not changed.done() and not self._private():
+                self._woken.clear()
+                woken = start_task(self._woken.wait())
+                await asyncio.wait([changed, woken], return_when=asyncio.FIRST_COMPLETED)
+                woken.cancel()
+            if changed.done():
+                changed.result()
+        finally:
+            changed.cancel()
+
+    async def _seen(self) -> tuple[Image.Image, bool]:
+        """How the screen looks, or the cover, and whether it is that; what became private while it was looked at is not kept."""
         before = self._private()
         taken = await self._picture()
-        return _cover(taken.size) if before or self._private() else taken
+        covered = before or self._private()
+        return (_cover(taken.size) if covered else taken), covered
 
     async def _show(self, writer: "Mp4Writer", picture: Image.Image, at: float) -> None:
         await self.in_thread(lambda: writer.show(picture, at))

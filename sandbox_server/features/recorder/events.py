@@ -1,11 +1,12 @@
 """The events of the flight recorder: read them, follow them, verify their chain."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sandbox_server.core import Call, Event, InvalidArgument, Model, operation, stream_of
+from sandbox_server.core import Call, Event, InvalidArgument, Model, NotFound, operation, stream_of
+from sandbox_server.drivers.recorder.event_log import Entry
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
 
 MAX_EVENTS = 1000
@@ -18,7 +19,7 @@ class EventFilter(Model):
     """Only what the actor of this name did: the subject of a token, or a person's name."""
     kind: Annotated[str, Field(max_length=200)] | None = None
     """Only these kinds, separated by commas: `command`, `file`, `input`, `navigation`, `control`, `handoff`, `receipt`, `checkpoint`,
-    `call`, `read`, `video`, `log`."""
+    `access`, `call`, `read`, `video`, `log`."""
     since: float | None = None
     """Only from this moment on, in seconds since the epoch."""
     until: float | None = None
@@ -39,8 +40,21 @@ class EventFilter(Model):
 class ReadEvents(EventFilter):
     after: Annotated[int, Field(ge=0)] | None = None
     """The first events with a higher number than this; without it and `since` the last ones."""
+    before: Annotated[int, Field(ge=1)] | None = None
+    """The last events with a lower number than this: the page before one that was read. Not together with `after`."""
     limit: Annotated[int, Field(ge=1, le=MAX_EVENTS)] = 200
     """Most events to give."""
+
+    @model_validator(mode="after")
+    def _goes_one_way(self) -> Self:
+        if self.after is not None and self.before is not None:
+            raise ValueError("after and before exclude each other")
+        return self
+
+
+class EventRef(Model):
+    n: Annotated[int, Field(ge=1)]
+    """Its number."""
 
 
 class RecordedActor(Model):
@@ -95,9 +109,18 @@ class EventLogReader:
 
         What may be a secret is left out of it: texts that were typed are counted, values of addresses' queries and of fields are not kept.
         """
-        after = request.after if request.after is not None or request.since is None else 0
-        found = await self._journal.read(after, request.matches, request.limit)
-        return RecordedEventList(events=[RecordedEvent(**entry) for entry in found], next=found[-1]["n"] if found else request.after or 0)
+        after = request.after if request.after is not None or request.since is None or request.before is not None else 0
+        found = await self._journal.read(after, request.matches, request.limit, request.before, request.until)
+        next_after = found[-1]["n"] if found else request.after or 0
+        return RecordedEventList(events=[RecordedEvent(**brief(entry)) for entry in found], next=next_after)
+
+    @operation("GET /v1/recorder/events/{n}", scope="admin")
+    async def read_event(self, request: EventRef) -> RecordedEvent:
+        """Read one event whole: with the end of a command's output, which lists leave out (`more`)."""
+        found = await self._journal.read(request.n - 1, lambda _: True, 1)
+        if not found or found[0]["n"] != request.n:
+            raise NotFound(f"there is no event {request.n}: it was not recorded, or made room", n=request.n)
+        return RecordedEvent(**found[0])
 
     @stream_of(read_events)
     async def follow_events(self, request: ReadEvents, call: Call) -> AsyncIterator[Event]:
@@ -114,7 +137,15 @@ class EventLogReader:
 
     async def _follow(self, request: ReadEvents, after: int | None) -> AsyncIterator[Event]:
         async for entry in self._journal.follow(after, request.matches):
-            yield Event("event", entry, str(entry["n"]))
+            yield Event("event", brief(entry), str(entry["n"]))
+
+
+def brief(entry: Entry) -> Entry:
+    """An event as lists have it: without output, of which `more` says that there is some."""
+    result = entry.get("result")
+    if not isinstance(result, dict) or "output" not in result:
+        return entry
+    return {**entry, "result": {name: value for name, value in result.items() if name != "output"}, "more": True}
 
 
 def _number(text: str) -> int:

@@ -108,6 +108,7 @@ class LeaseEntries:
                 "holder": holding.holder,
                 "scope": sorted(holding.reach),
                 "epoch": holding.epoch,
+                "private": holding.private,
                 **({"note": self._redaction.text(change.note)} if change.note else {}),
             }
             self._journal.record("control", *actor, event=change.kind, **more)
@@ -132,13 +133,21 @@ class HandoffState(Protocol):
     def outcome(self) -> str | None: ...
     @property
     def note(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def choice(self) -> str | None: ...
 
 
 class HandoffEntries:
-    """Writes down what becomes of handoffs: `kept` is called with each as it is kept."""
+    """Writes down what becomes of handoffs: `kept` is called with each as it is kept.
 
-    def __init__(self, journal: Journal) -> None:
+    What was asked and which of the choices was taken are kept without secrets. Of what a person fills in or notes, the length is, at most.
+    """
+
+    def __init__(self, journal: Journal, redaction: Redaction) -> None:
         self._journal = journal
+        self._redaction = redaction
         self._known: dict[str, tuple[str, str | None]] = {}
 
     def kept(self, handoff: HandoffState) -> None:
@@ -147,7 +156,11 @@ class HandoffEntries:
         if self._known.get(handoff.id) == state:
             return
         self._known[handoff.id] = state
-        more: dict[str, Any] = {"outcome": handoff.outcome, "note_length": len(handoff.note)} if handoff.status == "closed" else {}
+        more: dict[str, Any] = {"reason": self._redaction.text(handoff.reason)}
+        if handoff.status == "closed":
+            more |= {"outcome": handoff.outcome, "note_length": len(handoff.note)}
+        if handoff.choice is not None:
+            more["choice"] = self._redaction.text(handoff.choice)
         self._journal.record("handoff", *_who(handoff), event=handoff.status, id=handoff.id, asks=handoff.kind, **more)
 
 

@@ -27,6 +27,7 @@ WAYS: dict[str, Way] = {
         "plain", "parents recursive ref resolution run_in_background scope scopes server_name session_id signal since subject sudo tab"
     ),
     **_named("plain", "timeout to tool_name until wait width x x_offset y y_offset dx dy dialog"),
+    **_named("plain", "actor fresh port share_id ttl uses"),
     **_named(
         "text", "command cmd code path file destination target save_path exec_dir cwd label reason name selector pattern glob paths query"
     ),
@@ -39,10 +40,14 @@ WAYS: dict[str, Way] = {
 _COMMANDS = frozenset({"shell", "bash", "code", "jupyter", "nodejs"})
 _FILES = frozenset({"file", "file-watch", "skills"})
 _STATES = frozenset({"checkpoints", "suspension", "box"})
+_ACCESS = frozenset({"auth", "ports"})
+"""What lets somebody in: links, tickets, sessions."""
 
 
 def kind_of(called: Operation) -> str:
     """What sort of entry a call makes."""
+    if called.spec.socket:  # it is open for as long as a page is: nobody acts by that
+        return "call"
     if called.spec.read_only:
         return "read"
     if called.tag in _COMMANDS:
@@ -51,6 +56,8 @@ def kind_of(called: Operation) -> str:
         return "file"
     if called.tag in _STATES:
         return "checkpoint"
+    if called.tag in _ACCESS:
+        return "access"
     return "input" if called.spec.acts in (("gui",), ("cdp",)) else "call"
 
 
@@ -83,7 +90,10 @@ def _recorded_field(name: str, value: Any, way: Way, redaction: Redaction) -> It
     if way == "count":
         yield f"{name}_length", len(value) if hasattr(value, "__len__") else 1
     elif isinstance(value, str):
-        yield name, redaction.url(value) if way == "url" else redaction.text(value, *([] if way == "text" else [MAX_WORD]))
+        yield (
+            name,
+            redaction.url(value) if way == "url" and _is_url(value) else redaction.text(value, *([] if way == "text" else [MAX_WORD])),
+        )
     elif isinstance(value, bool | int | float):
         yield name, value
     elif isinstance(value, list | tuple | frozenset):
@@ -93,3 +103,8 @@ def _recorded_field(name: str, value: Any, way: Way, redaction: Redaction) -> It
 def _word(value: Any) -> str:
     """A string or a number as it is; of anything else, which may be large, its kind."""
     return str(value) if isinstance(value, str | bool | int | float) else type(value).__name__
+
+
+def _is_url(value: str) -> bool:
+    """Whether it is an address and no path: `source` is either."""
+    return not value.startswith(("/", "~", "."))

@@ -1,10 +1,16 @@
-// The page at /recorder: the audit log, its timeline, and the recordings of the screen.
+// The page at /recorder: the audit log in sentences, its timeline, and the recordings of the screen.
 
 import { call } from "/static/api.js";
+import { controlSpans, privateSpans, spanAt } from "./control_spans.js";
+import { element } from "./elements.js";
+import { EventList } from "./event_list.js";
+import { EventLog } from "./event_log.js";
+import { linkTo, momentOf } from "./moment_link.js";
 import { Recordings } from "./recordings.js";
+import { beginning, isActing, isNobodys, isViewer, rowsOf } from "./rows.js";
+import { whoOf } from "./sentences.js";
+import { language, moment, translate, zone } from "./strings.js";
 import { Timeline } from "./timeline.js";
-import { EventLog, summary } from "./event_log.js";
-import { language, moment, translate } from "./strings.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
@@ -18,17 +24,27 @@ const KINDS = /** @type {const} */ ([
   ["handoff", true],
   ["receipt", true],
   ["checkpoint", true],
+  ["access", true],
+  ["viewer", true],
+  ["video", true],
   ["call", false],
   ["read", false],
   ["log", false],
 ]);
+const SPEEDS = [1, 2, 4];
 const REFRESH_MS = 10000;
+/** Seconds after the last event that the timeline shows, at most. */
+const TAIL = 60;
 
 const slider = /** @type {HTMLInputElement} */ (find("#slider"));
-const video = /** @type {HTMLVideoElement} */ (find("#video"));
-const list = find("#list");
+/** @type {import("./control_spans.js").PrivateSpan[]} */
+let hidden = [];
+/** @type {string | null} */
+let me = null;
 let now = Date.now() / 1000;
 let waiting = false;
+/** Whether the moment was sought, and the list is not there yet. */
+let sought = true;
 
 document.documentElement.lang = language;
 document.title = `${translate("title")} · Tandem`;
@@ -38,8 +54,12 @@ for (const [id, key] of /** @type {const} */ ([
   ["events-title", "events"],
   ["timeline-title", "timeline"],
   ["kinds-title", "kinds"],
+  ["kinds-legend", "kinds"],
+  ["speed-title", "speed"],
+  ["skip-title", "skip"],
   ["unrecorded", "unrecorded"],
   ["play", "play"],
+  ["link", "copyLink"],
   ["pin", "pin"],
   ["check", "check"],
   ["export", "export"],
@@ -47,11 +67,17 @@ for (const [id, key] of /** @type {const} */ ([
 ])) {
   find(`#${id}`).textContent = translate(key);
 }
+find("#times").textContent = translate("times", { zone: zone() });
 slider.setAttribute("aria-label", translate("slider"));
 
 const timeline = new Timeline(find("#timeline"), seek);
-const recordings = new Recordings(video, (at) => showMoment(at), (recorded) => (find("#unrecorded").hidden = recorded));
-const log = new EventLog(drawSoon, (state) => showState(translate(state), state === "live" ? "good" : "bad"));
+const recordings = new Recordings(find("#video"), {
+  time: (at) => showMoment(at),
+  seek: (recorded) => (find("#unrecorded").hidden = recorded),
+  state: (playing) => (find("#play").textContent = translate(playing ? "pause" : "play")),
+});
+const list = new EventList(find("#list"), { seek, read: (n) => log.read(n), play, link: (at) => void copyLink(at), earlier: () => void log.earlier(), later: () => void log.later() });
+const log = new EventLog(drawSoon, (state) => showState(translate(state), state === "live" ? "good" : state === "past" ? "waiting" : "bad"));
 
 /** @param {string} text @param {"good" | "waiting" | "bad"} look */
 function showState(text, look) {
@@ -70,72 +96,66 @@ function drawSoon() {
 }
 
 function draw() {
-  timeline.show(log.entries, recordings.all);
-  const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.n;
-  list.replaceChildren(...log.entries.toReversed().map(row));
-  if (!log.entries.length) list.textContent = translate("none");
-  if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-n="${focused}"]`))?.focus();
+  const shown = chosen();
+  const entries = log.entries.filter((entry) => shown.has(isViewer(entry) ? "viewer" : entry.kind) && !isNobodys(entry));
+  const until = edge();
+  hidden = privateSpans(log.entries, until);
+  const acts = log.entries.filter(isActing).map((entry) => /** @type {[number, number]} */ ([beginning(entry), entry.at])).sort(([one], [other]) => one - other);
+  recordings.setActs(log.hasEarlier && acts.length ? [[0, acts[0][0]], ...acts] : acts);
+  timeline.show(entries, recordings.all, { drives: controlSpans(log.entries, until), hidden, me, until });
+  list.me = me;
+  list.show(rowsOf(entries), log);
   showMoment(now);
 }
 
-/** @param {import("./event_log.js").Entry} entry */
-function row(entry) {
-  const item = document.createElement("li");
-  const button = document.createElement("button");
-  button.dataset.n = String(entry.n);
-  button.dataset.actor = entry.actor.type;
-  button.dataset.at = String(entry.at);
-  const failed = entry.operation && entry.outcome !== "ok" ? ` · ${entry.outcome}` : "";
-  if (failed) button.className = "failed";
-  button.append(part("time", "", moment(entry.at)), part("span", "what", summary(entry)));
-  button.append(part("span", "who", `${translate(entry.actor.type)} · ${entry.actor.name}${failed}`));
-  button.title = summary(entry);
-  button.onclick = () => seek(entry.at - (entry.ms ?? 0) / 1000);
-  item.append(button);
-  return item;
-}
-
-/** @param {string} tag @param {string} look @param {string} text */
-function part(tag, look, text) {
-  const element = document.createElement(tag);
-  element.className = look;
-  element.textContent = text;
-  return element;
+/** The right edge of the timeline: now, or a while after the last that is known. */
+function edge() {
+  const last = Math.max(log.entries.at(-1)?.at ?? 0, recordings.all.at(-1)?.end ?? 0);
+  const present = Date.now() / 1000;
+  return last ? Math.min(present, last + TAIL) : present;
 }
 
 /** Seek a moment. @param {number} at */
 function seek(at) {
+  sought = true;
   recordings.seek(at);
   showMoment(at);
+}
+
+/** @param {number} at */
+function play(at) {
+  seek(at);
+  recordings.play();
 }
 
 /** Mark a moment. @param {number} at */
 function showMoment(at) {
   now = at;
   timeline.point(at);
-  slider.value = String(Math.round(1000 * timeline.part(at)));
+  slider.value = String(Math.round(1000 * Math.min(1, Math.max(0, timeline.part(at)))));
   slider.setAttribute("aria-valuetext", moment(at));
   find("#clock").textContent = moment(at);
-  const current = log.entries.findLast((entry) => entry.at <= at + 0.001);
-  list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-  if (current) list.querySelector(`[data-n="${current.n}"]`)?.setAttribute("aria-current", "true");
+  const span = spanAt(hidden, at);
+  find("#covered").hidden = !span;
+  if (span) find("#covered").textContent = translate("covered", { who: whoOf({ type: "person", name: span.who }, me) });
+  if (list.point(at, recordings.playing || sought)) sought = false;
 }
 
-/** The arrow keys move in the list. @param {KeyboardEvent} event */
-function step(event) {
-  const way = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
-  const item = /** @type {HTMLElement} */ (event.target).closest("li");
-  const next = way && item && /** @type {any} */ (item)[way]?.querySelector("button");
-  if (!next) return;
-  event.preventDefault();
-  next.focus();
-  next.click();
+/** @param {number} at */
+async function copyLink(at) {
+  const link = linkTo(location.href, at);
+  history.replaceState(null, "", link);
+  const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+  showState(translate(copied ? "copied" : "inAddress", { time: moment(at) }), "good");
 }
 
-function filter() {
-  const chosen = [...document.querySelectorAll("#kinds input")].map((input) => /** @type {HTMLInputElement} */ (input));
-  log.show(chosen.filter(({ checked }) => checked).map(({ value }) => value));
+function chosen() {
+  const boxes = [...document.querySelectorAll("#kinds input")].map((input) => /** @type {HTMLInputElement} */ (input));
+  return new Set(boxes.filter(({ checked }) => checked).map(({ value }) => value));
 }
+
+/** @param {number | null} [at] */
+const load = (at = null) => log.show([...chosen()].filter((kind) => kind !== "viewer"), at);
 
 /** @param {() => Promise<void>} act */
 async function attempt(act) {
@@ -146,18 +166,33 @@ async function attempt(act) {
   }
 }
 
+/** Show the moment of the fragment, if it names one; whether it does. */
+async function showLinked() {
+  const at = momentOf(location.hash);
+  if (at === null) return false;
+  await load(at);
+  seek(at);
+  return true;
+}
+
 for (const [kind, shown] of KINDS) {
-  const label = document.createElement("label");
+  const label = element("label", "check");
   const box = Object.assign(document.createElement("input"), { type: "checkbox", value: kind, checked: shown });
-  box.onchange = filter;
+  box.onchange = () => load(log.hasLater ? now : null);
   label.append(box, ` ${translate(kind)}`);
   find("#kinds").append(label);
 }
-list.addEventListener("keydown", step);
+for (const speed of SPEEDS) {
+  const label = element("label", "choice");
+  const box = Object.assign(document.createElement("input"), { type: "radio", name: "speed", value: String(speed), checked: speed === 1 });
+  box.onchange = () => (recordings.speed = speed);
+  label.append(box, `${speed}×`);
+  find("#speed").append(label);
+}
 slider.addEventListener("input", () => seek(timeline.at(Number(slider.value) / 1000)));
-find("#play").onclick = () => (video.paused ? video.play().catch(() => seek(now)) : video.pause());
-video.addEventListener("play", () => (find("#play").textContent = translate("pause")));
-video.addEventListener("pause", () => (find("#play").textContent = translate("play")));
+find("#play").onclick = () => (recordings.playing ? recordings.pause() : recordings.play());
+find("#skip").onchange = () => (recordings.skip = /** @type {HTMLInputElement} */ (find("#skip")).checked);
+find("#link").onclick = () => copyLink(now);
 find("#pin").onclick = () =>
   attempt(async () => {
     await call("POST", "/v1/recorder/pin", { body: { until: now } });
@@ -169,10 +204,18 @@ find("#check").onclick = () =>
     const { ok, entries, broken } = await call("GET", "/v1/recorder/verify");
     showState(ok ? translate("whole", { count: entries }) : translate("broken", { why: broken }), ok ? "good" : "bad");
   });
+addEventListener("hashchange", showLinked);
 
-filter();
 await attempt(() => recordings.load());
-seek(now);
+if (!(await showLinked())) {
+  await load();
+  const last = recordings.all.at(-1);
+  seek(last ? last.start : (log.entries.at(-1)?.at ?? now));
+}
+await attempt(async () => {
+  const { you } = await call("GET", "/v1/control");
+  me = you.person ? you.name : null;
+});
 drawSoon();
 setInterval(() => attempt(async () => {
   await recordings.load();

@@ -1,107 +1,17 @@
 // The page's strings in English and Chinese. `?lang=` chooses the language, else the browser's.
 
-const ENGLISH = {
-  title: "Recorder",
-  screen: "The screen",
-  events: "What was done",
-  timeline: "Who, when",
-  kinds: "Show",
-  recordings: "Filmed",
-  slider: "Moment",
-  play: "Play",
-  pause: "Pause",
-  pin: "Keep these ten minutes",
-  pinned: "Kept: ten minutes up to {time}",
-  check: "Check the record",
-  export: "Export",
-  whole: "The record is whole: {count} events",
-  broken: "The record was changed: {why}",
-  unrecorded: "Nothing was filmed at this moment: nobody acted on the screen.",
-  live: "Live",
-  loading: "Loading…",
-  lost: "Connection lost. It is tried again until it works.",
-  refused: "You need the scope admin to see this.",
-  failed: "That did not work: {reason}",
-  none: "Nothing was done yet.",
-  agent: "Agent",
-  person: "Person",
-  system: "System",
-  command: "Commands",
-  file: "Files",
-  input: "Screen and pages",
-  navigation: "Navigation",
-  control: "Control",
-  handoff: "Requests",
-  receipt: "Receipts",
-  checkpoint: "Checkpoints",
-  call: "Other calls",
-  read: "Reads",
-  video: "Films",
-  log: "The recorder",
-  opened: "opened {url}",
-  closed: "closed {url}",
-  moved: "went to {url}",
-  keys: "{count} keys",
-  clicks: "{count} clicks",
-  inputs: "{count} inputs",
-  pastes: "{count} pastes",
-  changed: "{person} changed {count} things",
-};
-
-/** @type {Record<keyof typeof ENGLISH, string>} */
-const CHINESE = {
-  title: "记录仪",
-  screen: "屏幕",
-  events: "操作记录",
-  timeline: "谁在何时操作",
-  kinds: "显示",
-  recordings: "录像",
-  slider: "时刻",
-  play: "播放",
-  pause: "暂停",
-  pin: "保留这十分钟",
-  pinned: "已保留截至 {time} 的十分钟",
-  check: "校验记录",
-  export: "导出",
-  whole: "记录完整：{count} 条",
-  broken: "记录被改动过：{why}",
-  unrecorded: "此刻没有录像：没有人在操作屏幕。",
-  live: "实时",
-  loading: "正在加载…",
-  lost: "连接已断开，正在重试。",
-  refused: "查看此页需要 admin 权限。",
-  failed: "操作失败：{reason}",
-  none: "还没有任何操作。",
-  agent: "智能体",
-  person: "人",
-  system: "系统",
-  command: "命令",
-  file: "文件",
-  input: "屏幕与网页",
-  navigation: "导航",
-  control: "控制权",
-  handoff: "求助",
-  receipt: "回执",
-  checkpoint: "检查点",
-  call: "其他调用",
-  read: "读取",
-  video: "录像",
-  log: "记录仪",
-  opened: "打开 {url}",
-  closed: "关闭 {url}",
-  moved: "前往 {url}",
-  keys: "{count} 次按键",
-  clicks: "{count} 次点击",
-  inputs: "{count} 次输入",
-  pastes: "{count} 次粘贴",
-  changed: "{person} 改动了 {count} 处",
-};
+import { CHINESE } from "./chinese.js";
+import { ENGLISH } from "./english.js";
 
 const requested = new URL(location.href).searchParams.get("lang") ?? navigator.language;
 export const language = requested.toLowerCase().startsWith("zh") ? "zh" : "en";
 const STRINGS = language === "zh" ? CHINESE : ENGLISH;
 
 /** @typedef {keyof typeof ENGLISH} StringKey */
+/** @typedef {{text: string, code?: boolean}} Segment a piece of a sentence; `code` is what a program wrote or reads */
+
+/** Whether there is a string of that key. @param {string} key @returns {key is StringKey} */
+export const isKey = (key) => Object.hasOwn(STRINGS, key);
 
 /**
  * A string with its placeholders filled.
@@ -112,7 +22,54 @@ export function translate(key, values = {}) {
   return STRINGS[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 }
 
-/** A time of day for display. @param {number} at seconds since the epoch */
+/** The same where the number decides on the form. @param {StringKey} key @param {number} count @param {Record<string, string | number>} [values] */
+export function translateCount(key, count, values = {}) {
+  const one = `${key}One`;
+  return translate(count === 1 && isKey(one) ? one : key, { count, ...values });
+}
+
+/** A string in pieces, of which those that fill a placeholder of `code` are marked. @param {StringKey} key @param {Record<string, string | number>} values @param {string[]} code @returns {Segment[]} */
+export function segments(key, values, code = []) {
+  return STRINGS[key]
+    .split(/(\{\w+\})/)
+    .filter(Boolean)
+    .map((piece) => {
+      const name = /^\{(\w+)\}$/.exec(piece)?.[1];
+      if (!name) return { text: piece };
+      const text = String(values[name] ?? "");
+      return code.includes(name) ? { text, code: true } : { text };
+    });
+}
+
+/** How a person is named: the name, and a piece of the session where there is one. @param {string} name */
+export function personName(name) {
+  const [who, session] = name.split("#");
+  return session ? `${who} · ${session.slice(0, 4)}` : who;
+}
+
+const CLOCK = /** @type {const} */ ({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const DAY = /** @type {const} */ ({ month: "short", day: "numeric" });
+
+/** A date that can be shown, whatever a record says. @param {number} at seconds since the epoch */
+const dateOf = (at) => new Date(Math.abs(at) < 8.64e12 ? at * 1000 : 0);
+
+/** A time of day for display, with the day unless that is today. @param {number} at seconds since the epoch */
 export function moment(at) {
-  return new Date(at * 1000).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const date = dateOf(at);
+  const time = date.toLocaleTimeString(language, CLOCK);
+  return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString(language, DAY)} ${time}`;
+}
+
+/** The zone of all times on the page, with its offset. */
+export function zone() {
+  const { timeZone } = new Intl.DateTimeFormat(language).resolvedOptions();
+  const offset = new Intl.DateTimeFormat(language, { timeZoneName: "shortOffset" }).formatToParts().find(({ type }) => type === "timeZoneName");
+  return offset && offset.value !== timeZone ? `${timeZone} (${offset.value})` : timeZone;
+}
+
+/** A duration for display. @param {number} ms */
+export function duration(ms) {
+  if (ms < 1000) return translate("milliseconds", { count: Math.round(ms) });
+  if (ms < 120000) return translate("seconds", { count: Number((ms / 1000).toPrecision(3)) });
+  return translate("minutes", { count: Math.round(ms / 60000) });
 }

@@ -1,8 +1,21 @@
-// The timeline: a lane for each actor, with a mark for each event, and a lane for the recordings of the screen.
+// The timeline: who drove, a lane for each actor with a mark for each event, and a lane for the recordings. Private time is a band through all.
 
+import { element } from "./elements.js";
+import { actorOf, beginning } from "./rows.js";
+import { driverOf, nameOf, whoOf } from "./sentences.js";
 import { translate } from "./strings.js";
 
 /** @typedef {import("./event_log.js").Entry} Entry */
+/** @typedef {import("./control_spans.js").ControlSpan} ControlSpan */
+/** @typedef {import("./control_spans.js").PrivateSpan} PrivateSpan */
+/** @typedef {{from: number, until: number, kind?: string, title?: string}} Mark */
+
+/** Marks that are nearer than this share of the width are drawn as one. */
+const RESOLUTION = 0.001;
+/** Kinds whose marks stand out, and are never drawn as one with others. */
+const APART = ["checkpoint", "handoff"];
+/** Seconds that the timeline shows at least. */
+const SHORTEST = 60;
 
 export class Timeline {
   from = 0;
@@ -33,59 +46,94 @@ export class Timeline {
   }
 
   /**
-   * @param {Entry[]} entries
+   * @param {Entry[]} entries those that are listed
    * @param {import("./recordings.js").Recording[]} recordings
+   * @param {{drives: ControlSpan[], hidden: PrivateSpan[], me: string | null, until: number}} more `until`: the moment of the right edge, at least
    */
-  show(entries, recordings) {
-    const begins = entries.map((entry) => entry.at - (entry.ms ?? 0) / 1000);
-    this.from = Math.min(...begins, Date.now() / 1000 - 60);
-    this.until = Math.max(...entries.map(({ at }) => at), Date.now() / 1000);
-    /** @type {Map<string, Entry[]>} */
-    const actors = new Map();
-    for (const entry of entries) {
-      const name = `${entry.actor.type} ${entry.actor.name}`;
-      actors.set(name, [...(actors.get(name) ?? []), entry]);
-    }
-    const shown = recordings.filter(({ end }) => end > this.from);
+  show(entries, recordings, { drives, hidden, me, until }) {
+    this.until = entries.reduce((latest, { at }) => Math.max(latest, at), until);
+    this.from = entries.reduce((first, entry) => Math.min(first, beginning(entry)), this.until - SHORTEST);
+    const bands = hidden.filter((span) => span.until > this.from).map(({ from, until, who }) => ({ from, until, title: translate("covered", { who: whoOf({ type: "person", name: who }, me) }) }));
     this.place.replaceChildren(
-      ...[...actors.values()].map((done) => this.#lane(done[0].actor.type, `${translate(done[0].actor.type)} · ${done[0].actor.name}`, done.map(span))),
-      this.#lane("recordings", translate("recordings"), shown.map(({ start, end }) => [start, end])),
+      this.#lane("drives", translate("drives"), drives.filter((span) => span.until > this.from).map((span) => driveMark(span, me)), bands),
+      ...lanesOf(entries, me).map(({ driver, name, done }) => this.#lane(driver, name, this.#merged(done.map(mark)), bands)),
+      this.#lane("recordings", translate("recordings"), recordings.filter(({ end }) => end > this.from).map(({ start, end }) => ({ from: start, until: end })), bands),
     );
   }
 
   /** Mark the moment that is shown. @param {number} at */
   point(at) {
-    for (const now of this.place.querySelectorAll(".now")) /** @type {HTMLElement} */ (now).style.left = `${100 * this.part(at)}%`;
+    const left = `${100 * Math.min(1, Math.max(0, this.part(at)))}%`;
+    for (const now of this.place.querySelectorAll(".now")) /** @type {HTMLElement} */ (now).style.left = left;
   }
 
-  /** @param {string} actor @param {string} name @param {number[][]} spans */
-  #lane(actor, name, spans) {
+  /** @param {string} driver @param {string} name @param {Mark[]} marks @param {Mark[]} bands private time */
+  #lane(driver, name, marks, bands) {
     const lane = element("div", "lane");
-    lane.dataset.actor = actor;
+    lane.dataset.driver = driver;
     const track = element("div", "track");
     track.setAttribute("aria-hidden", "true"); // the list has the same events
-    track.append(...spans.map(([from, until]) => this.#mark(from, until)), element("span", "now"));
-    const label = element("span", "name");
-    label.textContent = label.title = name;
+    track.append(...marks.map((each) => this.#mark("mark", each)), ...bands.map((each) => this.#mark("private", each)), element("span", "now"));
+    const label = element("span", "name", name);
+    label.title = name;
     lane.append(label, track);
     return lane;
   }
 
-  /** @param {number} from @param {number} until */
-  #mark(from, until) {
-    const mark = element("span", "mark");
-    mark.style.left = `${100 * Math.max(0, this.part(from))}%`;
-    mark.style.width = `${100 * (this.part(until) - Math.max(0, this.part(from)))}%`;
-    return mark;
+  /** @param {string} look @param {Mark} mark */
+  #mark(look, { from, until, kind, title }) {
+    const made = element("span", look);
+    const left = Math.max(0, this.part(from));
+    made.style.left = `${100 * left}%`;
+    made.style.width = `${100 * Math.max(0, Math.min(1, this.part(until)) - left)}%`;
+    if (kind) made.dataset.kind = kind;
+    if (title) made.title = title;
+    return made;
+  }
+
+  /** Marks that could not be told apart as one, however many there are. @param {Mark[]} marks in order @returns {Mark[]} */
+  #merged(marks) {
+    const near = RESOLUTION * (this.until - this.from);
+    /** @type {Mark[]} */
+    const merged = [];
+    for (const mark of marks) {
+      const last = merged.at(-1);
+      if (last && !mark.kind && !last.kind && mark.from - last.until <= near) last.until = Math.max(last.until, mark.until);
+      else merged.push(mark);
+    }
+    return merged;
   }
 }
 
-/** The span of an event, whose time is its end. @param {Entry} entry */
-function span(entry) {
-  return [entry.at - (entry.ms ?? 0) / 1000, entry.at];
+/**
+ * The lanes: one for each name. What no call told the agent's name of is the agent's where there is only one.
+ * @param {Entry[]} entries @param {string | null} me
+ */
+function lanesOf(entries, me) {
+  /** @type {Map<string, {driver: string, name: string, done: Entry[]}>} */
+  const lanes = new Map();
+  for (const entry of entries) {
+    const actor = actorOf(entry);
+    const name = nameOf(actor, me);
+    const lane = lanes.get(name) ?? { driver: driverOf(actor, me), name, done: [] };
+    lane.done.push(entry);
+    lanes.set(name, lane);
+  }
+  const nameless = lanes.get(translate("agent"));
+  const agents = [...lanes.values()].filter((lane) => lane.driver === "agent" && lane !== nameless);
+  if (nameless && agents.length === 1) {
+    agents[0].done = [...agents[0].done, ...nameless.done].sort((one, other) => beginning(one) - beginning(other));
+    lanes.delete(nameless.name);
+  }
+  return [...lanes.values()].sort((one, other) => Number(one.driver === "system") - Number(other.driver === "system"));
 }
 
-/** @param {string} tag @param {string} look */
-function element(tag, look) {
-  return Object.assign(document.createElement(tag), { className: look });
+/** @param {Entry} entry @returns {Mark} */
+const mark = (entry) => ({ from: beginning(entry), until: entry.at, kind: APART.includes(entry.kind) ? entry.kind : undefined });
+
+/** @param {ControlSpan} span @param {string | null} me @returns {Mark} */
+function driveMark({ from, until, state, holder }, me) {
+  const person = /** @type {import("./event_log.js").Entry["actor"]} */ ({ type: "person", name: holder ?? "" });
+  const driver = { agent: "agent", frozen: "paused", shared: "shared" }[state] ?? driverOf(person, me);
+  return { from, until, kind: driver, title: driver === "you" || driver === "other" ? nameOf(person, me) : undefined };
 }

@@ -105,3 +105,28 @@ def test_a_log_whose_end_was_changed_starts_anew_and_says_so(log: EventLog, tmp_
 
     assert later.verify().broken
     later.close()
+
+
+def test_pages_are_read_backwards_by_number_and_by_time_over_many_files(tmp_path: Path) -> None:
+    log = EventLog(str(tmp_path), 1 << 20, file_bytes=1000)
+    log.open()
+    for number in range(60):
+        log.append([entry(number)])
+    log.close()
+    assert len(log.files()) > 5
+
+    calls = log.latest(lambda each: each["kind"] == "call", 100)
+    before = calls[30]["n"]
+    assert [each["at"] for each in log.latest(lambda each: each["kind"] == "call", 3, before=before)] == [27.0, 28.0, 29.0]
+    assert [each["at"] for each in log.latest(lambda each: each["kind"] == "call" and each["at"] < 30, 3, until=30)] == [27.0, 28.0, 29.0]
+    assert log.latest(everything, 10, until=0) == []
+
+
+def test_a_file_whose_beginning_was_changed_is_read_all_the_same(tmp_path: Path) -> None:
+    log = EventLog(str(tmp_path), 1 << 20)
+    log.open()
+    log.append([entry(5)])
+    log.close()
+    [file] = tmp_path.glob("*.jsonl")
+    file.write_bytes(b"odd\n" + file.read_bytes().partition(b"\n")[2])
+    assert [each["at"] for each in log.latest(lambda each: each["at"] < 6, 10, until=6)] == [5.0]

@@ -56,6 +56,57 @@ def test_a_cut_is_said_and_shows_no_part_of_a_secret() -> None:
     assert Redaction().text(f"{key}{' ' * 9000}").endswith("…")
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"DB_PASSWORD={SECRET}",
+        f"{{'token': '{SECRET}'}}",
+        "d41d8cd98f00b204e9800998ecf8427e",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "$6$rounds$abcdefghijklmnop",
+        "\n".join(["b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW"] * 3),
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\n{SECRET}",
+    ],
+)
+def test_an_output_holds_nothing_that_is_named_or_looks_like_a_secret(written: str) -> None:
+    kept = Redaction().output(f"first line\n{written}\nlast line")
+    assert written not in kept
+    assert SECRET not in kept
+    assert kept.startswith("first line")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "total 12\ndrwxr-xr-x 2 gem gem 4096 Nov 23 00:00 site",
+        "/usr/local/lib/python3.13/site-packages/pip/_internal",
+        "ImportError: cannot import name 'a_rather_long_function_name' from 'module'",
+    ],
+)
+def test_an_ordinary_output_stays_as_it_is(written: str) -> None:
+    assert Redaction().output(written) == written
+
+
+def test_an_output_loses_the_secrets_of_its_command() -> None:
+    typed = "PASSWORD='open sesame' ./deploy --token abc && curl -u me:xyz1 http://a.example"
+    assert Redaction().output("open sesame, abc, xyz1, deployed", typed) == "***, ***, ***, deployed"
+
+
+def test_the_end_of_a_long_output_is_kept_and_no_part_of_a_key_that_began_before() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\n" + "\n".join(["short+line"] * 1200) + "\n-----END PRIVATE KEY-----"
+    kept = Redaction().output("x" * 9000 + key + "y" * (60 << 10), limit=60 << 10)
+    assert "short" not in kept
+    assert (kept[0], kept[-1]) == ("…", "y")
+    assert Redaction().output("word " * 20_000, limit=100).endswith("word word ")
+
+
+@pytest.mark.parametrize("unit", ["a", "token=", "a1/", "A1b2 ", '"', "A" * 63 + "\n"])
+def test_an_output_of_any_shape_is_answered_at_once(unit: str) -> None:
+    started = time.thread_time()
+    Redaction().output(unit * (200_000 // len(unit)), "login --token x1y2 " * 900)
+    assert time.thread_time() - started < 1
+
+
 def test_a_long_address_is_cut_and_that_is_said() -> None:
     shown = Redaction().url(f"https://a.example/{'docs/' * 100_000}")
     assert (len(shown), shown[-1]) == (300, "…")

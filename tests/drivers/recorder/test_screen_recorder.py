@@ -115,6 +115,21 @@ async def test_what_is_private_is_covered(recorded: Set) -> None:
     assert "red" not in recorded.colours()
 
 
+async def test_a_still_screen_is_covered_as_soon_as_it_is_private(recorded: Set, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AWAKE_SECONDS", 600.0)
+    recorded.recorder.wake()
+    await eventually(lambda: recorded.screen.taken)
+    before = recorded.screen.taken
+    recorded.screen.private = True
+    recorded.recorder.wake()  # that it became private is an act
+    await eventually(lambda: recorded.screen.taken > before)
+    monkeypatch.setattr(module, "AWAKE_SECONDS", 0.0)
+    recorded.recorder.wake()
+    recorded.screen.private = False
+    await recorded.over()
+    assert recorded.colours()[:2] == ["red", "cover"]
+
+
 async def test_a_film_is_as_long_as_it_may_be_and_the_next_follows(recorded: Set, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SEGMENT_SECONDS", 0.2)
     recorded.recorder.wake()

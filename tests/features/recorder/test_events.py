@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.core import Call, Caller, InvalidArgument
+from sandbox_server.core import Call, Caller, InvalidArgument, NotFound
 from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.features.recorder.events import EventFilter, EventLogReader, ReadEvents
+from sandbox_server.features.recorder.events import EventFilter, EventLogReader, EventRef, ReadEvents
 
 pytestmark = pytest.mark.anyio
 
@@ -31,6 +31,54 @@ async def test_events_are_read_page_by_page(journal: Journal) -> None:
     latest = await recorder.read_events(ReadEvents(kind="call", limit=2))
     assert [event.n for event in latest.events] == [event.n for event in rest.events]
     assert (await recorder.read_events(ReadEvents(kind="file"))).events == []
+
+
+async def test_pages_go_back_from_a_number(journal: Journal) -> None:
+    for number in range(6):
+        journal.record("call" if number % 2 else "file", "agent", "robot", number=number)
+    recorder = EventLogReader(journal)
+    [latest] = (await recorder.read_events(ReadEvents(kind="call", limit=1))).events
+    earlier = (await recorder.read_events(ReadEvents(kind="call", limit=5, before=latest.n))).events
+    assert [event.model_extra and event.model_extra["number"] for event in earlier] == [1, 3]
+    assert (await recorder.read_events(ReadEvents(before=1))).events == []
+    with pytest.raises(ValueError, match="exclude"):
+        ReadEvents(before=1, after=1)
+
+
+async def test_lists_leave_out_output_which_one_event_has(journal: Journal) -> None:
+    recorder = EventLogReader(journal)
+    journal.record("command", "agent", "robot", result={"exit_code": 0, "output": "a word"})
+    [listed] = (await recorder.read_events(ReadEvents(kind="command"))).events
+    assert listed.model_extra == {"result": {"exit_code": 0}, "more": True}
+    whole = await recorder.read_event(EventRef(n=listed.n))
+    assert whole.model_extra == {"result": {"exit_code": 0, "output": "a word"}}
+    with pytest.raises(NotFound):
+        await recorder.read_event(EventRef(n=listed.n + 1))
+
+
+ODD = [
+    b"not a line",
+    b"{}",
+    b"[1, 2]",
+    b'{"hash":"x","n":"7","at":1,"kind":"call","actor":{"type":"agent","name":"a"}}',
+    b'{"hash":"x","n":7,"at":1,"kind":"call","actor":"agent"}',
+    b'{"hash":"x","n":7,"at":1,"kind":"call","actor":{"type":"ghost","name":"a"}}',
+    b'{"hash":"x","n":7,"at":1,"kind":["call"],"actor":{"type":"agent","name":"a"}}',
+]
+
+
+@pytest.mark.parametrize("line", ODD)
+async def test_a_line_that_is_no_event_is_passed_over_and_breaks_the_chain(journal: Journal, tmp_path: Path, line: bytes) -> None:
+    journal.record("call", "agent", "robot")
+    recorder = EventLogReader(journal)
+    assert len((await recorder.read_events(ReadEvents(kind="call"))).events) == 1
+    [file] = tmp_path.glob("*.jsonl")
+    file.write_bytes(file.read_bytes() + line + b"\n")
+    (tmp_path / "notes.jsonl").write_bytes(line)
+
+    assert len((await recorder.read_events(ReadEvents(kind="call"))).events) == 1
+    assert len((await recorder.read_events(ReadEvents(kind="call", after=0))).events) == 1
+    assert not (await recorder.verify_events()).ok
 
 
 async def test_who_follows_resumes_after_the_last_event(journal: Journal) -> None:

@@ -49,6 +49,8 @@ class Asked:
     closed_by: str | None = None
     outcome: str | None = None
     note: str = ""
+    reason: str = "Sign in at acme"
+    choice: str | None = None
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ async def test_nobody_who_did_it_is_the_system(journal: Journal) -> None:
 
 
 async def test_a_handoff_is_told_by_each_that_moved_it_and_its_note_is_counted(journal: Journal) -> None:
-    entries = HandoffEntries(journal)
+    entries = HandoffEntries(journal, Redaction())
     entries.kept(Asked())
     entries.kept(Asked())
     entries.kept(Asked(status="claimed", claimed_by="owner#1"))
@@ -117,6 +119,26 @@ async def test_a_handoff_is_told_by_each_that_moved_it_and_its_note_is_counted(j
     ]
     assert found[2]["note_length"] == 7
     assert "hunter2" not in str(found)
+
+
+async def test_what_was_asked_and_chosen_is_told_without_secrets(journal: Journal) -> None:
+    entries = HandoffEntries(journal, Redaction(["opensesame"]))
+    entries.kept(Asked(kind="choice", reason="Which of them? password=hunter2"))
+    closed = {"status": "closed", "closed_by": "owner#1", "outcome": "done"}
+    entries.kept(Asked(kind="choice", reason="Which of them? password=hunter2", choice="opensesame", **closed))
+
+    asked, answered = await kinds(journal, "handoff")
+    assert (asked["reason"], "choice" in asked) == ("Which of them? password=***", False)
+    assert (answered["reason"], answered["choice"]) == (asked["reason"], "***")
+
+
+async def test_who_is_private_is_told_with_every_change(journal: Journal) -> None:
+    lease = Lease()
+    async with LeaseEntries(journal, lease, InputEntries(journal), Redaction()):
+        lease.changes.put_nowait(Change("private:button", "owner#1", True, Holding(3, "human", "owner#1", private="owner#1")))
+        lease.changes.put_nowait(Change("public", "owner#1", True, Holding(4, "human", "owner#1")))
+        found = await eventually(lambda: _two(journal))
+    assert [entry["private"] for entry in found] == ["owner#1", None]
 
 
 async def test_lines_are_told_without_their_secrets_and_not_in_private(journal: Journal) -> None:

@@ -57,5 +57,14 @@ def test_calls_are_sorted_by_what_they_do(known: dict[str, Operation]) -> None:
         "browser-page.navigate": "input",
         "checkpoints.create_checkpoint": "checkpoint",
         "control.take_control": "call",
+        "ports.share_port": "access",
+        "auth.create_ticket": "access",
+        "shell.terminal": "call",
     }
     assert {name: kind_of(known[name]) for name in kinds} == kinds
+
+
+def test_what_a_link_opens_is_kept_and_for_how_long(known: dict[str, Operation]) -> None:
+    invited = facts(known["auth.create_ticket"], actor="person", scopes=["view"], ttl=600.0, uses=2)
+    assert invited == {"actor": "person", "scopes": ["view"], "ttl": 600.0, "uses": 2}
+    assert facts(known["ports.share_port"], port=3000)["port"] == 3000

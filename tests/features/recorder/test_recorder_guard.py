@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core import Call, Caller, Conflict, Model, operation
+from sandbox_server.core import Call, Caller, Conflict, Event, Model, operation, socket, stream_of
 from sandbox_server.core.errors import Failure, HeldByHuman, PermissionDenied, Private, ResourceExhausted, Unauthenticated
 from sandbox_server.core.operation import Operation, operations
+from sandbox_server.core.results import Socket
 from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
@@ -44,7 +45,36 @@ class Sample:
         """Tell how it is."""
 
 
+class Line(Model):
+    command: str
+
+
+class Ran(Model):
+    exit_code: int
+    output: str
+
+
+class Shells:
+    tag = "shell"
+
+    @operation("POST /run", scope="shell")
+    async def run(self, request: Line) -> Ran:
+        """Run it."""
+        return Ran(exit_code=1, output=f"done: {request.command}")
+
+    @stream_of(run)
+    async def stream_run(self, request: Line) -> AsyncIterator[Event]:
+        """Run it, and give its output."""
+        yield Event("output", {"data": "said a word"})
+        yield Event("exit", {"exit_code": 3, "status": "completed"})
+
+    @socket("/terminal", scope="shell")
+    async def terminal(self, socket: Socket) -> None:
+        """Show it."""
+
+
 MOVE, HEALTH = operations(Sample())
+RUN, TERMINAL = operations(Shells())
 
 
 @pytest.fixture
@@ -125,3 +155,68 @@ async def test_every_call_is_a_span_where_somebody_takes_them(journal: Journal) 
     assert (first.trace, first.parent, outcome) == ("a" * 32, "b" * 16, "ok")
     assert second.parent is None
     assert [entry["span"] for entry in await calls(journal)] == [first.span, second.span]
+
+
+async def commands(journal: Journal) -> list[dict[str, Any]]:
+    return await journal.read(None, lambda entry: entry["kind"] == "command", 10)
+
+
+async def run(guard: RecorderGuard, line: str, who: Call = ROBOT) -> object:
+    request = Line(command=line)
+
+    async def proceed() -> object:
+        return await Shells().run(request)
+
+    return await guard(RUN, request, who, proceed)
+
+
+async def test_a_command_is_written_with_exit_code_and_output(journal: Journal) -> None:
+    await run(RecorderGuard(journal, Redaction()), "echo --token hunter2")
+    await run(RecorderGuard(journal, Redaction(), output=False), "ls")
+
+    told, quiet = await commands(journal)
+    assert told["result"] == {"exit_code": 1, "output": "done: echo --token ***"}
+    assert quiet["result"] == {"exit_code": 1}
+
+
+async def test_what_a_person_runs_in_private_has_no_result(journal: Journal) -> None:
+    journal.private = lambda: True
+    await run(RecorderGuard(journal, Redaction()), "ls", PERSON)
+
+    [hidden] = await commands(journal)
+    assert {"request", "result", "error"}.isdisjoint(hidden)
+
+
+async def test_why_a_call_failed_is_written_without_secrets(journal: Journal) -> None:
+    with pytest.raises(Conflict):
+        await call(RecorderGuard(journal, Redaction(["opensesame"])), MOVE, ROBOT, Conflict("no: opensesame"))
+
+    [failed] = await calls(journal)
+    assert failed["error"] == "no: ***"
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_streamed_command_is_written_when_it_begins_and_when_it_ends(journal: Journal, private: bool) -> None:
+    journal.private = lambda: private
+    request = Line(command="ls")
+
+    async def proceed() -> object:
+        return Shells().stream_run(request)
+
+    events = await RecorderGuard(journal, Redaction())(RUN, request, PERSON, proceed)
+    assert isinstance(events, AsyncIterator)
+    assert [event.event async for event in events] == ["output", "exit"]
+
+    begun, ended = await commands(journal)
+    assert ("event" in begun, ended["event"], ended["request_id"]) == (False, "ended", begun["request_id"])
+    assert ended.get("result") == (None if private else {"exit_code": 3, "status": "completed", "output": "said a word"})
+
+
+async def test_a_terminal_that_was_open_is_no_command(journal: Journal) -> None:
+    async def proceed() -> object:
+        return None
+
+    await RecorderGuard(journal, Redaction())(TERMINAL, None, PERSON, proceed)
+    assert await commands(journal) == []
+    [opened] = await calls(journal)
+    assert (opened["operation"], opened["socket"]) == ("shell.terminal", True)
