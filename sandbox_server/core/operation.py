@@ -10,10 +10,11 @@ from pydantic import BaseModel
 from sandbox_server.core.control import Reach
 from sandbox_server.core.deprecation import Deprecation
 from sandbox_server.core.identity import Scope
-from sandbox_server.core.results import Body, Call, Event, Reply, Socket, Upload
+from sandbox_server.core.results import Body, Call, Event, EventTypes, Reply, Socket, Upload
 
 _SPEC = "__operation__"
 _STREAM_OF = "__stream_of__"
+_EVENTS = "__events__"
 
 MAX_BODY = 16 << 20
 """Bytes of a JSON body, where an operation says nothing else."""
@@ -67,6 +68,8 @@ class Spec:
     """Bytes that its JSON body may have."""
     deprecated: Deprecation | None = None
     """Since when it is deprecated, if it is."""
+    events: EventTypes | None = None
+    """What its stream gives, if that is said."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -89,6 +92,8 @@ class Operation:
     run: Method
     stream: Method | None = None
     stream_parameters: dict[str, str] = field(default_factory=dict)
+    events: EventTypes | None = None
+    """What its stream gives, in either form, if that is said."""
 
     @property
     def name(self) -> str:
@@ -119,6 +124,7 @@ def operation(
     ends_with_client: bool = False,
     max_body: int = MAX_BODY,
     deprecated: Deprecation | None = None,
+    events: EventTypes | None = None,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -134,6 +140,7 @@ def operation(
     `max_body` bounds its JSON body, in bytes; what takes whole files takes more.
     `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
     `deprecated` says so in the API document and in the headers of every answer.
+    `events` says in the API document what an async iterator of `Event` gives.
     `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
     """
     verb, path = _parse(route)
@@ -162,6 +169,7 @@ def operation(
             ends_with_client=ends_with_client,
             max_body=max_body,
             deprecated=deprecated,
+            events=events,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)
@@ -193,11 +201,15 @@ def socket(path: str, *, scope: Access, shows: bool = False) -> Callable[[Method
     return declare
 
 
-def stream_of(method: Method) -> Callable[[Method], Method]:
-    """Make an async generator of `Event` the streaming form of an operation, chosen by `Accept: text/event-stream`."""
+def stream_of(method: Method, *, events: EventTypes | None = None) -> Callable[[Method], Method]:
+    """Make an async generator of `Event` the streaming form of an operation, chosen by `Accept: text/event-stream`.
+
+    `events` says in the API document what it gives.
+    """
 
     def declare(stream: Method) -> Method:
         setattr(stream, _STREAM_OF, method.__name__)
+        setattr(stream, _EVENTS, events)
         return stream
 
     return declare
@@ -218,6 +230,7 @@ def operations(feature: Feature) -> Iterator[Operation]:
                 getattr(feature, name),
                 stream,
                 stream_parameters,
+                getattr(stream, _EVENTS, spec.events),
             )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
-from sandbox_server.core import Call, Caller, Event, Model, PermissionDenied, Reply, operation
+from sandbox_server.core import Call, Caller, Event, EventTypes, Model, PermissionDenied, Reply, operation
 from sandbox_server.features.handoff.handoff import WAIT_SECONDS, AnswerHandoff, AskPerson, Handoff, HandoffRef
 from sandbox_server.features.handoff.queue import HandoffQueue
 
@@ -31,6 +31,7 @@ class DropSecret(HandoffRef):
     """What is put into the page; it is kept nowhere and told to nobody."""
 
 
+EVENTS = EventTypes("HandoffEvent", {"handoffs": list[Handoff]})
 WITHHELD: dict[str, Any] = {"note": "", "choice": None, "values": {}, "dropped": [], "receipt": None, "deliveries": []}
 """What of an answer is not everybody's who may look."""
 STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
@@ -63,7 +64,7 @@ class Handoffs:
         """List what is asked of people; the answers are for who asked, people who may control, and admins."""
         return [_for(call.caller, each) for each in self._queue.listed(request.status)]
 
-    @operation("GET /v1/handoffs/events", scope="view")
+    @operation("GET /v1/handoffs/events", scope="view", events=EVENTS)
     async def handoff_events(self, call: Call) -> AsyncIterator[Event]:
         """Follow what is asked of people: all that is open, now and after every change."""
         return self._follow(call.caller)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Event, InvalidArgument, Model, operation, stream_of
+from sandbox_server.core import Call, Event, EventTypes, InvalidArgument, Model, operation, stream_of
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
 
 MAX_EVENTS = 1000
@@ -62,6 +62,9 @@ class RecordedEvent(Model, extra="allow"):
     """SHA-256 over the hash of the event before and the event as it is written."""
 
 
+EVENTS = EventTypes("RecorderEvent", {"event": RecordedEvent})
+
+
 class RecordedEventList(Model):
     events: list[RecordedEvent]
     """The oldest first. What else an event holds depends on its kind."""
@@ -99,7 +102,7 @@ class EventLogReader:
         found = await self._journal.read(after, request.matches, request.limit)
         return RecordedEventList(events=[RecordedEvent(**entry) for entry in found], next=found[-1]["n"] if found else request.after or 0)
 
-    @stream_of(read_events)
+    @stream_of(read_events, events=EVENTS)
     async def follow_events(self, request: ReadEvents, call: Call) -> AsyncIterator[Event]:
         """Follow who does what."""
         return self._follow(request, _number(call.last_event_id) if call.last_event_id else request.after)

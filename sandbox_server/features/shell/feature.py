@@ -28,12 +28,14 @@ from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
 from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
+from sandbox_server.features.shell.follow import EVENTS as COMMAND_EVENTS
 from sandbox_server.features.shell.follow import ShellPosition, follow
 from sandbox_server.features.shell.session import ShellProfile, ShellSession
 from sandbox_server.features.shell.session_limits import FOR_PEOPLE
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.shell_input import ShellInput
 from sandbox_server.features.shell.terminal import HELD, NO_ROOM, Terminal
+from sandbox_server.features.shell.view import EVENTS as TERMINAL_EVENTS
 from sandbox_server.features.shell.view import follow_terminal, screen_text
 from sandbox_server.features.shell.wire import (
     ActiveShellSessionsResult,
@@ -103,7 +105,7 @@ class Shell:
         still = _STILL_RUNS if status in ("running", "no_change_timeout") else None
         return Reply(_result(session, command, status, output), hint=_join(hint, command.hint, still))
 
-    @stream_of(exec_command)
+    @stream_of(exec_command, events=COMMAND_EVENTS)
     async def stream_exec(self, request: ShellExecRequest, call: Call) -> AsyncIterator[Event]:
         """Run a command and give its output as events, or go on with one after `Last-Event-ID`."""
         if call.last_event_id:
@@ -164,7 +166,7 @@ class Shell:
         )
         return Reply(result, hint=_join(hint, latest.hint if latest else None))
 
-    @stream_of(view)
+    @stream_of(view, events=TERMINAL_EVENTS)
     async def stream_view(self, request: ShellViewRequest, call: Call) -> AsyncIterator[Event]:
         """Give what a session's terminal shows, and what comes to it."""
         position = ShellPosition.parse(call.last_event_id) if call.last_event_id else None

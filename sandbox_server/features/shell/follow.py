@@ -5,13 +5,17 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox_server.core import Event, InvalidArgument
+from sandbox_server.core import Event, EventTypes, InvalidArgument
 from sandbox_server.core.tasks import start_task
-from sandbox_server.features.shell.command import RunningCommand
+from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
 from sandbox_server.features.shell.text import increment
+from sandbox_server.features.shell.wire import ShellCommandProgress, ShellGap, ShellOutputPiece
 
 CHUNK = 64 << 10
 """Bytes of output in one event, about."""
+EVENTS = EventTypes(
+    "ShellCommandEvent", {"status": ShellCommandProgress, "output": ShellOutputPiece, "gap": ShellGap, "exit": ShellCommandProgress}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,14 @@ class ShellPosition:
 
 def gap_event(position: ShellPosition, start: int) -> Event:
     """Say that bytes between a position and `start` are not kept any more."""
-    return Event("gap", {"from": position.offset, "to": start, "bytes": start - position.offset}, str(replace(position, offset=start)))
+    gap = ShellGap(start=position.offset, end=start, size=start - position.offset)
+    return Event("gap", gap.model_dump(by_alias=True), str(replace(position, offset=start)))
 
 
 def output_event(position: ShellPosition, text: str) -> Event:
     """Say what came up to `position`."""
-    return Event("output", {"output": text, "offset": position.offset, "seq": position.offset}, str(position))
+    piece = ShellOutputPiece(output=text, offset=position.offset, seq=position.offset)
+    return Event("output", piece.model_dump(), str(position))
 
 
 async def follow(command: RunningCommand, position: ShellPosition, timeout: float | None, no_change_timeout: float) -> AsyncIterator[Event]:
@@ -74,14 +80,14 @@ async def follow(command: RunningCommand, position: ShellPosition, timeout: floa
         settled.cancel()
 
 
-def _described(event: str, command: RunningCommand, position: ShellPosition, status: str) -> Event:
-    result = {
-        "session_id": position.session_id,
-        "command": command.text,
-        "status": status,
-        "exit_code": command.exit_code,
-        "hint": command.hint,
-        "offset": position.offset,
-        "seq": position.offset,
-    }
-    return Event(event, result, str(position))
+def _described(event: str, command: RunningCommand, position: ShellPosition, status: BashCommandStatus) -> Event:
+    progress = ShellCommandProgress(
+        session_id=position.session_id,
+        command=command.text,
+        status=status,
+        exit_code=command.exit_code,
+        hint=command.hint,
+        offset=position.offset,
+        seq=position.offset,
+    )
+    return Event(event, progress.model_dump(), str(position))

@@ -126,6 +126,62 @@ class ShellCommandResult(Model):
     """Exit code, where one was observed."""
 
 
+class ShellCommandProgress(Model):
+    """A command's status, and up to where its output was given."""
+
+    session_id: str
+    command: str
+    status: BashCommandStatus
+    exit_code: int | None
+    """Exit code, where one was observed."""
+    hint: str | None
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellOutputPiece(Model):
+    """A piece of what a command, or the terminal, wrote, as plain text."""
+
+    output: str
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellGap(Model):
+    """Bytes that are not kept any more."""
+
+    start: int = Field(serialization_alias="from", description="Offset of the first.")
+    end: int = Field(serialization_alias="to", description="Offset behind the last.")
+    size: int = Field(serialization_alias="bytes", description="How many there are.")
+
+
+class ShellScreen(Model):
+    """What the terminal shows."""
+
+    session_id: str
+    output: str
+    """What the terminal shows, with what has scrolled away above; of a full-screen program, its screen."""
+    status: BashCommandStatus
+    """Of what runs now, or of what ran last."""
+    hint: str | None
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellClosed(Model):
+    """The session is closed."""
+
+    session_id: str
+    status: BashCommandStatus
+    """Of what ran last."""
+
+
 class ShellViewResult(Model):
     output: str
     """What the terminal shows, with what has scrolled away above; of a full-screen program, its screen."""
