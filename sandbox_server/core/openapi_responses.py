@@ -30,7 +30,8 @@ _VALIDATION_ERROR: dict[str, Any] = {
                     "type": {"type": "string"},
                 },
             },
-        }
+        },
+        "hint": {"type": "string", "description": "The fields that were sent and do not exist, if there are any."},
     },
 }
 
