@@ -29,6 +29,7 @@ from sandbox_server.drivers.ipc import connect_with_retry, descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
 from sandbox_server.drivers.spawn.child_setup import OOM_SCORE
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
+from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 
 START_TIMEOUT = 30.0
 """Seconds for a process to start; a working directory on a dead network file system takes for ever."""
@@ -128,13 +129,20 @@ class Process:
 
 
 class Processes:
-    """Starts processes of the agent through the spawner that listens on `socket_path`, or will within `patience` seconds."""
+    """Starts processes of the agent through the spawner that listens on `socket_path`, or will within `patience` seconds.
 
-    def __init__(self, socket_path: str, patience: float = 0.0) -> None:
+    Each gets the variables of `environment`, as they are at its start.
+    """
+
+    def __init__(self, socket_path: str, patience: float = 0.0, environment: ProcessEnvironment | None = None) -> None:
         self._socket_path = socket_path
         self._patience = patience
-        self.environment: Mapping[str, str] = {}
-        """What processes get beside the environment that the container started with; it may be replaced."""
+        self._environment = environment or ProcessEnvironment()
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What processes get beside the environment that the container started with."""
+        return self._environment.variables
 
     async def start(
         self,
