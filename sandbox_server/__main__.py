@@ -1,4 +1,4 @@
-"""What `python -m sandbox_server` does: the processes of the container, and what a person runs beside them.
+"""The commands of `python -m sandbox_server`: the processes of the container, and tools for people.
 
 Each command imports what it needs when it runs: boot and the spawner must stay small.
 """
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.05
 
 
 def wait_for(path: str) -> None:
-    """Return once the socket is there."""
+    """Wait until the socket exists."""
     while not os.path.exists(path):
         time.sleep(POLL_SECONDS)
 
@@ -41,7 +41,7 @@ def serve(_: argparse.Namespace) -> None:
     gate = ReadinessGate.inherited()
 
     def whole() -> None:
-        gc.freeze()  # what is imported stays: nobody looks for garbage among it again
+        gc.freeze()  # imported objects stay: do not scan them for garbage again
         gate.close()
 
     gate.wait()
@@ -51,7 +51,7 @@ def serve(_: argparse.Namespace) -> None:
 
 
 def spawn(_: argparse.Namespace) -> None:
-    """Start the agent's processes for the others."""
+    """Start the agent's processes for the other processes."""
     from sandbox_server.drivers.box import isolation
     from sandbox_server.drivers.spawn import main
     from sandbox_server.settings import Paths, load_written
@@ -66,7 +66,7 @@ def spawn(_: argparse.Namespace) -> None:
 
 
 def box(_: argparse.Namespace) -> None:
-    """Keep the agent's box."""
+    """Run the box daemon."""
     from sandbox_server.drivers.box import daemon, isolation
     from sandbox_server.settings import Paths, load_written
 
@@ -87,13 +87,13 @@ def mcp(_: argparse.Namespace) -> None:
 
     settings = load_written()
     wait_for(settings.paths.socket("api"))
-    from sandbox_server.mcp import app  # heavy: it would take the processor from the API while that starts
+    from sandbox_server.mcp import app  # a slow import, which would compete with the API's start
 
     app.serve(settings, __version__)
 
 
 def cdp(_: argparse.Namespace) -> None:
-    """Own the browser, and let many DevTools clients drive it."""
+    """Own the browser, and multiplex its DevTools for many clients."""
     from sandbox_server.cdp import app as cdp_app
     from sandbox_server.settings import load_written
 
@@ -117,17 +117,17 @@ def desktop(_: argparse.Namespace) -> None:
 
 
 def guests(_: argparse.Namespace) -> None:
-    """Let the agent's programs show windows."""
-    from sandbox_server.drivers.x11.untrusted_clients import Guests, listen
+    """Connect the agent's programs to the display, as untrusted X clients."""
+    from sandbox_server.drivers.x11.untrusted_clients import UntrustedClients, listen
     from sandbox_server.settings import load
 
     settings = load(os.environ)
     display = settings.display
-    Guests(display.name, display.socket, trusted=display.trust_shells).serve(listen(settings.paths.guest_socket(display.name)))
+    UntrustedClients(display.name, display.socket, trusted=display.trust_shells).serve(listen(settings.paths.guest_socket(display.name)))
 
 
 def hooks(_: argparse.Namespace) -> None:
-    """Run RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES; ends with 1 where one of them did not end well."""
+    """Run RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES; exits with 1 if one of them failed."""
     from sandbox_server.boot import lifecycle_hooks
     from sandbox_server.settings import load_written
 
@@ -168,7 +168,7 @@ def plugins(options: argparse.Namespace) -> None:
 
 
 def generate(options: argparse.Namespace) -> None:
-    """Write what is made from the code and committed."""
+    """Write the generated files that are committed."""
     from pathlib import Path
 
     from sandbox_server import generate as generated

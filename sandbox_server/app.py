@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What is served: its parts in the order in which they are opened, its operations, and the guards that every call passes."""
+    """The product: its parts in the order in which they are opened, its operations, and the guards of every call."""
 
     parts: tuple[ProductPart, ...]
     operations: tuple[Operation, ...]
@@ -53,7 +53,7 @@ def build(settings: Settings, *, new: bool = False) -> Product:
 
 
 def first_of(first: First) -> Product:
-    """What answers the first calls."""
+    """Return the product that answers the first calls."""
     return Product(first.parts, _operations(first.parts), guards_of(first), first.control.stamp)
 
 

@@ -1,4 +1,4 @@
-"""What is made from the code and committed: `openapi.json`, which the command line reads, and `docs/settings.md`, which people read."""
+"""Writes the generated files that are committed: `openapi.json` for the command line, and `docs/settings.md`."""
 
 import json
 from dataclasses import replace

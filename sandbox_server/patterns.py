@@ -18,11 +18,11 @@ MAX_GLOB = 4096
 MAX_STARS = 32
 """Stars of a glob: each one more makes the work on a text larger."""
 _STAND_IN = 0x10F800 - 0xD800
-"""What takes the place of half a surrogate pair, which UTF-8 has no form for: a character of the last private area."""
+"""Offset that maps half a surrogate pair, which UTF-8 cannot encode, to a character of the last private area."""
 
 
 class Match[AnyStr: (str, bytes)]:
-    """What a pattern found."""
+    """A match of a pattern."""
 
     __slots__ = ("_found", "_text")
 
@@ -31,17 +31,17 @@ class Match[AnyStr: (str, bytes)]:
         self._text: AnyStr = text
 
     def __getitem__(self, group: int | str) -> AnyStr | Any:
-        """What a group took; None for one that took no part."""
+        """Return the text of a group; None for one that did not match."""
         number = group if isinstance(group, int) else self._found.re.groupindex[group]
         first, last = self._found.span(number)
         return None if first < 0 else self._text[first:last]
 
     def start(self, group: int = 0) -> int:
-        """Where a group begins; -1 for one that took no part."""
+        """Return the start of a group; -1 for one that did not match."""
         return int(self._found.start(group))
 
     def end(self, group: int = 0) -> int:
-        """Where a group ends."""
+        """Return the end of a group."""
         return int(self._found.end(group))
 
 
@@ -112,7 +112,7 @@ def glob(pattern: str, *, paths: bool = False) -> Pattern[str]:
 
 
 def stars(pattern: str) -> int:
-    """How many stars a pattern has, several together for one."""
+    """Return the number of stars in a pattern; consecutive ones count once."""
     return sum(character == "*" and before != "*" for before, character in zip(" " + pattern, pattern, strict=False))
 
 

@@ -14,7 +14,7 @@ PACKAGES = os.environ.get("TANDEM_NODE_CLIENTS", "/opt/clients")
 BROWSER_USE = os.environ.get("TANDEM_BROWSER_USE", "/opt/browser-use/bin/python")
 PROGRAMS = Path(__file__).parent / "cdp" / "clients"
 FORM = """<title>Form</title><input id="name"><button onclick="document.title = document.querySelector('#name').value">Go</button>"""
-PATIENCE = 120.0
+WAIT_SECONDS = 120.0
 
 type Headers = Mapping[str, str]
 
@@ -22,7 +22,7 @@ type Headers = Mapping[str, str]
 def run(argv: list[str], **environment: str) -> str:
     """Run a client and return what it wrote; fail with its complaint, also where it does not end."""
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **environment}, check=False)
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=WAIT_SECONDS, env={**os.environ, **environment}, check=False)
     except subprocess.TimeoutExpired as late:
         raise AssertionError(f"it did not end: {(late.stderr or b'').decode(errors='replace')}") from None
     assert done.returncode == 0, done.stderr

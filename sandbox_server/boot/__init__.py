@@ -1,4 +1,4 @@
-"""How the container starts: `sequence` is the order, the other modules are its steps.
+"""The first process of the container: `sequence` has the order of the start, the other modules are its steps.
 
-Everything here is the standard library's until the supervisor is started: a container answers within a second of its start.
+Until the supervisor runs, only the standard library is imported here, which keeps the start under a second.
 """

@@ -1,4 +1,4 @@
-"""The agent's account: its name and ids are what the settings say, and it may become root or not."""
+"""The agent's account: sets its name, ids and right to become root from the settings."""
 
 import os
 import pwd
@@ -11,12 +11,12 @@ from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import AgentSettings
 
 IMAGE_USER = "gem"
-"""The name that the account has in the image."""
+"""The account's name in the image."""
 SUDOERS = Path("/etc/sudoers.d/agent")
 
 
 class Entry(Protocol):
-    """The fields of a line of /etc/passwd (passwd(5)) that matter here."""
+    """The fields of a line of /etc/passwd (passwd(5)) that are used here."""
 
     @property
     def pw_name(self) -> str: ...
@@ -27,7 +27,7 @@ class Entry(Protocol):
 
 
 def prepare(agent: AgentSettings) -> None:
-    """Give the agent's account its name, ids and rights. Needs root; a restart finds everything done and changes nothing."""
+    """Give the agent's account its name, ids and rights. Needs root. After a restart it changes nothing."""
     for command in changes(_current(agent.user), agent):
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     allow_root(agent, SUDOERS)
@@ -41,7 +41,7 @@ def _current(name: str) -> Entry:
 
 
 def changes(current: Entry, agent: AgentSettings) -> list[list[str]]:
-    """The commands that make the account what the settings ask for; none in a container without settings for it."""
+    """Return the commands that change the account to the settings; none in a container without settings for it."""
     commands: list[list[str]] = []
     if current.pw_name != agent.user:
         commands += [
@@ -59,22 +59,25 @@ def changes(current: Entry, agent: AgentSettings) -> list[list[str]]:
 
 
 def allow_root(agent: AgentSettings, sudoers: Path) -> None:
-    """Let the agent use sudo without a password, or take that away."""
+    """Let the agent use sudo without a password, or revoke that."""
     if not agent.sudo:
         sudoers.unlink(missing_ok=True)
         return
     rule = f"{agent.user} ALL=(ALL:ALL) NOPASSWD: ALL\n"
     if sudoers.exists() and sudoers.read_text(encoding="ascii") == rule:  # as in the image, whose files may be read-only
         return
-    atomic_write.replace(sudoers, rule, mode=0o440)  # sudo skips names with a dot, such as the draft's
+    atomic_write.replace(sudoers, rule, mode=0o440)  # sudo skips names with a dot, as the temporary file has
 
 
 def withdraw_root(sudoers: Path = SUDOERS) -> None:
-    """Take the right to become root away from the agent outside the box; files that are read-only keep it, for added services alone."""
+    """Revoke the agent's right to become root outside the box.
+
+    On a read-only filesystem the rule stays, but only added services could use it.
+    """
     with suppress(OSError):
         sudoers.unlink(missing_ok=True)
 
 
 def without_root(agent: AgentSettings) -> dict[str, str]:
-    """The variables that make the agent whoever the container was started as, because nobody can become anybody else."""
+    """Return the variables that make the agent the container's own user, because without root nobody can change user."""
     return {"USER": agent.user, "USER_UID": str(os.geteuid()), "USER_GID": str(os.getegid()), "ALLOW_SUDO": "false"}

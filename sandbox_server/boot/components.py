@@ -1,4 +1,4 @@
-"""A component is a name: its configuration files are linked where the supervisor and the gateway look, or it is left out."""
+"""Enables components: links the configuration files of each one where the supervisor and the gateway read them."""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -10,13 +10,13 @@ from sandbox_server.settings import Paths, Settings
 
 
 def link(settings: Settings, *, with_box: bool = False) -> None:
-    """Link the configuration of every component that is enabled, the added services among them.
+    """Link the configuration of every enabled component, added services included.
 
     The gateway reads the routes of added services itself.
     """
     paths = settings.paths
     left_out = settings.components.left_out | _not_asked_for(settings) | (set() if with_box else {"box"})
-    fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added(paths)], left_out)
+    fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added_services(paths)], left_out)
     gateway = Path(paths.run, "nginx")
     fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)
     (gateway / "listen.conf").write_text(nginx.listen(settings.gateway, has_ipv6=nginx.has_ipv6()), encoding="ascii")
@@ -26,7 +26,7 @@ def link(settings: Settings, *, with_box: bool = False) -> None:
     (gateway / "upstreams.conf").write_text(nginx.upstreams(editors), encoding="ascii")
 
 
-def _added(paths: Paths) -> Sequence[str]:
+def _added_services(paths: Paths) -> Sequence[str]:
     return [f"{directory}/supervisord" for directory in paths.added]
 
 
@@ -37,18 +37,18 @@ def _not_asked_for(settings: Settings) -> set[str]:
 
 
 def fill(target: Path, sources: Sequence[str], left_out: Collection[str]) -> None:
-    """Make `target` hold links to the `*.conf` files of the sources, except those of the names left out; nothing else."""
+    """Make `target` hold exactly the links to the sources' `*.conf` files, without those of the names left out."""
     target.mkdir(parents=True, exist_ok=True)
     for stale in target.iterdir():
         stale.unlink()
     for number, source in enumerate(sources):
         for file in _files(source):
-            if not _is_of(file.stem.removeprefix("supervisord."), left_out):
+            if not _belongs_to(file.stem.removeprefix("supervisord."), left_out):
                 (target / f"{number}-{file.name}").symlink_to(file)
 
 
-def _is_of(name: str, components: Collection[str]) -> bool:
-    """Whether a file is of one of the components: it has its name, or its name and that of a part, as in `desktop-bus`."""
+def _belongs_to(name: str, components: Collection[str]) -> bool:
+    """Whether a file belongs to one of the components: it has its name, or its name and a suffix, as in `desktop-bus`."""
     return any(name == component or name.startswith(f"{component}-") for component in components)
 
 

@@ -1,8 +1,8 @@
-"""The early start: boot starts one of the supervisor's programs itself, first of all, because it imports for longer than boot takes.
+"""The early start: boot starts one of the supervisor's programs first, because it imports for longer than boot takes.
 
-The program waits at its readiness gate until everything is prepared. It is a child of the process that becomes the supervisor, which adopts
-it. Little is imported here, as the program waits for that. Measured on two busy cores, the median of 20 starts: the first call is answered
-after 3.5 s, and after 10.6 s without an early start.
+The program waits at its readiness gate until everything is prepared. It is a child of the process that becomes the
+supervisor, which adopts it. This module imports little, because the program waits for it. Measured on two busy cores,
+median of 20 starts: the first call is answered after 3.5 s, and after 10.6 s without an early start.
 """
 
 import json
@@ -20,14 +20,14 @@ type Pipes = dict[str, int | None]
 """Descriptors by the supervisor's names for them."""
 
 ENVIRONMENT = {"LANG": "C.UTF-8"}
-"""What the program has until it is let go: nothing that was given to the container, which may be a secret."""
+"""The program's environment until it passes the gate. The container's variables, which may be secret, come later."""
 
 
 class EarlyStart:
-    """A program that was started early, and waits at its readiness gate.
+    """A program that was started early and waits at its readiness gate.
 
-    `process` is kept for as long as it runs: what forgets one reaps it, and that is the supervisor's to do. `gate` is readable once the
-    program serves, or has ended.
+    `process` must be kept while it runs: a dropped `Popen` would reap the child, which the supervisor does. `gate` is
+    readable once the program serves or has ended.
     """
 
     def __init__(self, name: str, process: "subprocess.Popen[bytes]", pipes: Pipes, end: socket.socket, own: Mapping[str, str]) -> None:
@@ -38,25 +38,25 @@ class EarlyStart:
         self._own = own
 
     def go(self, environment: Mapping[str, str]) -> None:
-        """Tell it that everything is prepared, and what it would have been started with."""
+        """Open the gate and send the program its environment."""
         try:
             self.gate.sendall(json.dumps({**environment, **self._own}).encode() + b"\n")
-        except OSError:  # it has ended; the supervisor will see that, and start it anew
+        except OSError:  # it has ended; the supervisor will notice and start it again
             return
 
 
 def configuration(name: str) -> str:
-    """Where a program of ours is declared."""
+    """Return the path of a program's supervisor configuration."""
     return f"{os.path.abspath(__file__).rpartition('/sandbox_server/')[0]}/supervisord/components/{name}.conf"
 
 
 def start(name: str, configuration: str) -> EarlyStart:
-    """Start the program `name` as the supervisor would from `configuration`; without root it stays this user's."""
+    """Start the program `name` as the supervisor would from `configuration`; without root it keeps this user."""
     parser = RawConfigParser(inline_comment_prefixes=(";",))
     with open(configuration, encoding="utf-8") as file:
         parser.read_file(file)
     program = parser[f"program:{name}"]
-    own = dict(pair.split("=", 1) for pair in _listed(program.get("environment", "")))
+    own = dict(pair.split("=", 1) for pair in _split_quoted(program.get("environment", "")))
     uid, gid, groups = identity(program["user"])
     ours, theirs = socket.socketpair()
     pipes = _pipes()
@@ -77,8 +77,8 @@ def start(name: str, configuration: str) -> EarlyStart:
     return EarlyStart(name, process, pipes, ours, own)
 
 
-def _listed(text: str) -> list[str]:
-    """Split what commas separate outside of quotes, and take the quotes away."""
+def _split_quoted(text: str) -> list[str]:
+    """Split a text at commas outside of quotes, and remove the quotes."""
     words = shlex.shlex(text, posix=True)
     words.whitespace, words.whitespace_split, words.commenters = ",", True, ""
     return [word.strip() for word in words]
@@ -94,7 +94,7 @@ def _pipes() -> Pipes:
 
 
 def identity(user: str) -> tuple[int, int, list[int]] | tuple[None, None, None]:
-    """User, group and groups of an account, as `subprocess` takes them; none without root, where nobody becomes anybody else."""
+    """Return user, group and groups of an account for `subprocess`; none without root, because then no process can change user."""
     if os.geteuid() != 0:
         return None, None, None
     entry = pwd.getpwnam(user)

@@ -1,24 +1,24 @@
-"""What the container was given, its keys among it, is kept from the environment of every process that lives on.
+"""The container's first step: it hides the container's environment, which holds keys, from `/proc/PID/environ`.
 
-The first step of the container is this file itself, with as little of Python as can be: it puts its environment into memory that has no
-name and becomes the process that reaps, whose environment is a clean one. Linux shows a process's first environment in `/proc/PID/environ`
-for as long as it lives, and not every kernel asks who reads there. Boot takes the environment out of that memory, and empties it.
+Linux shows a process's initial environment there for its whole life, and not every kernel checks who reads it. So this
+file copies the environment into anonymous memory (memfd) and executes the reaping process with a clean one. Boot reads
+that memory and empties it. The file runs with as few imports as possible.
 """
 
 import os
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # each import counts here
+if TYPE_CHECKING:  # each import costs start-up time
     from collections.abc import Mapping, MutableMapping
 
 VARIABLE = "SANDBOX_ENVIRON_FD"
-"""Names the descriptor of that memory."""
+"""The variable that names the descriptor of that memory."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT = ("/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot")
 
 
 def hide(environ: "Mapping[str, str]") -> dict[str, str]:
-    """Put an environment into memory, and give the one in its place."""
+    """Copy an environment into anonymous memory, and return the environment to use in its place."""
     memory = os.memfd_create("given")
     content = b"\0".join(os.fsencode(f"{name}={value}") for name, value in environ.items())
     while content:
@@ -28,7 +28,7 @@ def hide(environ: "Mapping[str, str]") -> dict[str, str]:
 
 
 def take(environ: "MutableMapping[str, str]") -> dict[str, str]:
-    """Take out what was hidden, so that nobody finds it there again; without a first step, it is this environment itself."""
+    """Read the hidden environment and empty the memory. Without a first step, returns `environ` itself."""
     descriptor = environ.pop(VARIABLE, "")
     if not descriptor:
         return dict(environ)

@@ -1,10 +1,10 @@
-"""The hooks that come before the services: RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES.
+"""The hooks before the services: RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES.
 
-They run where the agent lives, in the box where there is one, because a command finds there what the agent wrote in an earlier run: a
-shell's start-up files, packages of its own, the scripts of a repository. So the box daemon and the spawner run before them, and
-everything else waits. They are asked for by a process of control's. Their output gets to the container's by a pipe and a process that
-copies, for as long as something that they left running writes: whoever holds a pipe's end may open the other, and the link that signs a
-person in is in the container's output.
+They run as the agent, in the box if there is one, because they may execute files that the agent wrote in an earlier
+run, such as shell start-up files or repository scripts. So the box daemon and the spawner start before them, and
+everything else waits. A process of the user control requests them. A copying process carries their output to the
+container's output, as long as anything that they started writes. A hook gets a pipe instead of the container's output
+itself: whoever holds one end of it can open the other, and that output contains the sign-in link.
 """
 
 import os
@@ -22,7 +22,10 @@ PROGRAM = "hooks"
 
 @dataclass(frozen=True)
 class HookRun:
-    """The process that runs them, and the one that copies their output; `strict`: the container stops where the first fails."""
+    """The process that runs the hooks, and the one that copies their output.
+
+    If `strict`, the container stops after a failed hook.
+    """
 
     process: "subprocess.Popen[bytes]"
     copier: "subprocess.Popen[bytes]"
@@ -30,12 +33,12 @@ class HookRun:
 
     @property
     def pid(self) -> int:
-        """The number of the process that runs them, until it is reaped."""
+        """The process id of the one that runs the hooks, until it is reaped."""
         return self.process.pid
 
 
 def start(settings: Settings) -> HookRun | None:
-    """Start the process that runs the hooks as soon as it can; None where there are none. Their output gets to the container's."""
+    """Start the process that runs the hooks; None if there are none. Their output is copied to the container's."""
     if settings.hooks.init is None and settings.hooks.pre_services is None:
         return None
     readable, writable = os.pipe()

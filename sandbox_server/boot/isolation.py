@@ -1,4 +1,4 @@
-"""Which isolation level this host allows. It is never a lower one in silence."""
+"""Chooses the isolation level that this host allows. A lower level is always announced."""
 
 import os
 from dataclasses import replace
@@ -11,16 +11,16 @@ from sandbox_server.settings import Settings
 
 
 class NotIsolatedError(Exception):
-    """A box is asked for that cannot be had."""
+    """A box is required (`BOX=on`) and this host does not allow one."""
 
 
 def choose(settings: Settings) -> Isolation:
-    """Find the highest isolation level; raises NotIsolatedError where BOX=on and it is not the box."""
+    """Return the highest possible isolation level. Raises NotIsolatedError if BOX=on and the level is not `box`."""
     host = box_host.look()
     chosen = _highest(settings)
     chosen = replace(chosen, conditions=tuple(host.conditions), flags=() if chosen.level == "box" else _flags(settings, host))
     if settings.box.mode == "on" and chosen.level != "box":
-        raise NotIsolatedError(f"BOX=on, and there can be no box: {chosen.reason}")
+        raise NotIsolatedError(f"BOX=on, but this host allows no box: {chosen.reason}")
     return chosen
 
 
@@ -38,7 +38,7 @@ def _flags(settings: Settings, host: box_host.Host) -> tuple[str, ...]:
 
 
 def announce(settings: Settings, chosen: Isolation) -> str | None:
-    """Write down the choice for the others, and say what is lost; None where nothing is."""
+    """Save the choice for the other processes. Return a sentence about what is lost; None if nothing is."""
     control = (settings.users.control_uid, settings.users.control_uid)
     atomic_write.replace(settings.paths.isolation, chosen.encode(), mode=0o400, owner=control)
     if chosen.level == "users" and settings.box.mode != "off":

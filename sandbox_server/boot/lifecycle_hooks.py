@@ -1,7 +1,7 @@
-"""The hooks: RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES before the services, RUN_HOOK_POST_READY, and the shutdown hooks.
+"""Runs hooks: RUN_HOOK_INIT and RUN_HOOK_PRE_SERVICES before the services, RUN_HOOK_POST_READY, and shutdown hooks.
 
-All of them run where the agent lives: the agent may have written whatever a command finds in its home. Each kind is started by a process of
-its own, so that a hook that hangs holds nobody up.
+All of them run as the agent, because they may execute files from the agent's home. A process of its own starts each
+kind, so that a hook that hangs delays nothing else.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from sandbox_server.settings import Settings, ShutdownHook
 READY_POLL_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
 SPAWNER_SECONDS = 30.0
-"""For the spawner to listen, after a start."""
+"""Seconds for the spawner to listen after a start."""
 
 
 def before_services(settings: Settings) -> bool:
-    """Run RUN_HOOK_INIT, then RUN_HOOK_PRE_SERVICES, as soon as there is a spawner; whether both ended well.
+    """Run RUN_HOOK_INIT, then RUN_HOOK_PRE_SERVICES, once the spawner listens. Return whether both succeeded.
 
-    With RUN_HOOKS_STRICT the second is left out where the first did not.
+    With RUN_HOOKS_STRICT, the second is skipped if the first fails.
     """
     commands = {"RUN_HOOK_INIT": settings.hooks.init, "RUN_HOOK_PRE_SERVICES": settings.hooks.pre_services}
     hooks = [ShutdownHook(name, command, settings.hooks.timeout) for name, command in commands.items() if command is not None]
@@ -54,7 +54,7 @@ def post_ready(settings: Settings) -> None:
 
 
 def is_ready(path: str) -> bool:
-    """Whether the API on this socket says that every component is."""
+    """Whether the API on this socket reports that every component is ready."""
     connection = http.client.HTTPConnection("localhost", timeout=ANSWER_SECONDS)
     try:
         connection.sock = socket.socket(socket.AF_UNIX)
@@ -69,7 +69,7 @@ def is_ready(path: str) -> bool:
 
 
 def shutdown(settings: Settings) -> None:
-    """Run every shutdown hook, those of the environment and those that were registered, within their time together."""
+    """Run every shutdown hook, from the environment and from the API, within one common time limit."""
     hooks = [*settings.hooks.shutdown, *ShutdownHookStore(f"{settings.paths.run}/hooks.json").read()]
     if hooks:
         asyncio.run(_shutdown(hooks, Processes(settings.paths.socket("spawn")), settings.hooks.shutdown_timeout))
@@ -92,7 +92,7 @@ def by_priority(hooks: Iterable[ShutdownHook]) -> Iterator[list[ShutdownHook]]:
 
 
 async def _run(hook: ShutdownHook, processes: Processes) -> bool:
-    """Run a hook to its end; what it writes is the output of this process. Whether it ended well."""
+    """Run a hook to its end and return whether it succeeded. Its output goes to this process's output."""
     try:
         process = await processes.start(["/bin/bash", "-c", hook.command], stdout=1, stderr=2)
     except Failure as failure:
@@ -101,20 +101,20 @@ async def _run(hook: ShutdownHook, processes: Processes) -> bool:
     try:
         async with asyncio.timeout(hook.timeout):
             ended = await process.wait()
-        _say(f"{hook.name} ended with {described(ended)}")
+        _say(f"{hook.name} ended with {exit_text(ended)}")
         return ended.code == 0
     except TimeoutError:
         _say(f"{hook.name} was killed after {hook.timeout:g} seconds")
         return False
     finally:
         await process.kill(signal.SIGKILL)
-        with suppress(TimeoutError):  # one that the kernel holds up is not waited for
+        with suppress(TimeoutError):  # a process stuck in the kernel is not waited for
             async with asyncio.timeout(KILL_GRACE):
                 await process.wait()
 
 
-def described(ended: Exit) -> str:
-    """How a hook ended, in words."""
+def exit_text(ended: Exit) -> str:
+    """Return how a hook ended, in words."""
     if ended.code is not None:
         return f"exit code {ended.code}"
     return f"signal {ended.signal}" if ended.signal is not None else "nobody to see it"

@@ -1,4 +1,4 @@
-"""The directories that the container needs, each with its owner and mode."""
+"""Makes the directories that the container needs, each with its owner and mode."""
 
 import os
 import stat
@@ -12,27 +12,27 @@ SKELETON = "/etc/skel"
 
 
 def prepare(settings: Settings) -> None:
-    """Make the directories of the sandbox and of the agent's account; as root they also get their owners."""
+    """Make the directories of the sandbox and of the agent's account. As root, also set their owners."""
     agent = (settings.agent.uid, settings.agent.gid)
     control = (settings.users.control_uid, settings.users.control_uid)
     root = (os.geteuid(), settings.agent.gid)
     paths = settings.paths
     if os.geteuid() == 0:
         os.chmod(os.path.dirname(paths.run), 0o755)
-    own(paths.boot, 0o700, (os.geteuid(), os.getegid()))
-    own(paths.run, 0o700, control)
-    own(f"{paths.run}/nginx", 0o700, control)
-    own(paths.recorder, 0o700, control)
-    own(paths.agent_run, 0o751, root)
-    own(paths.shells, 0o700, agent)
-    own(paths.kernels, 0o700, agent)
-    own(settings.agent.home, 0o755, agent)
-    give(settings.logs.directory, 0o755, agent)
+    make_directory(paths.boot, 0o700, (os.geteuid(), os.getegid()))
+    make_directory(paths.run, 0o700, control)
+    make_directory(f"{paths.run}/nginx", 0o700, control)
+    make_directory(paths.recorder, 0o700, control)
+    make_directory(paths.agent_run, 0o751, root)
+    make_directory(paths.shells, 0o700, agent)
+    make_directory(paths.kernels, 0o700, agent)
+    make_directory(settings.agent.home, 0o755, agent)
+    make_agent_directory(settings.logs.directory, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)
 
 
 def fill_home(home: str, skeleton: str, owner: Owner) -> None:
-    """Give a home that is empty, as a new volume is, the files that every new account gets (useradd(8)). Its owner copies them."""
+    """Copy the skeleton files of a new account (useradd(8)) into an empty home, as its owner."""
     if os.listdir(home) or not os.path.isdir(skeleton):
         return
     uid, gid = owner if os.geteuid() == 0 else (None, None)
@@ -43,33 +43,33 @@ def fill_home(home: str, skeleton: str, owner: Owner) -> None:
 def prepare_workspace(settings: Settings) -> None:
     """Make the workspace and give it to the agent."""
     if settings.agent.workspace != settings.agent.home:
-        give(settings.agent.workspace, None, (settings.agent.uid, settings.agent.gid))
+        make_agent_directory(settings.agent.workspace, None, (settings.agent.uid, settings.agent.gid))
 
 
-def give(path: str, mode: int | None, owner: Owner) -> None:
-    """Make a directory and give it away as `own` does, unless it is reached through a link, which the agent could have made.
+def make_agent_directory(path: str, mode: int | None, owner: Owner) -> None:
+    """Make a directory and set its owner as `make_directory` does, unless a symlink is on its path, which the agent could have made.
 
-    What the agent may have put in its place does not keep the container from starting: it is left as it is, and told.
+    What the agent may have put there does not stop the start: the path is left as it is, with a message.
     """
-    if link := link_on(path):
+    if link := symlink_on_path(path):
         _say(f"{path} is left as it is: {link} is a link, and the agent could have made it")
         return
     try:
-        own(path, mode, owner)
+        make_directory(path, mode, owner)
     except (FileExistsError, NotADirectoryError) as error:
         _say(f"{path} is left as it is: {error.strerror}")
 
 
-def link_on(path: str) -> str | None:
-    """The first link on the way to `path`; whose it is says nothing, as root in a box makes links of root's on a volume."""
+def symlink_on_path(path: str) -> str | None:
+    """Return the first symlink on `path`, whoever owns it: root inside a box makes links that root owns on a volume."""
     parts = os.path.normpath(path).split("/")
     return next((step for depth in range(2, len(parts) + 1) if os.path.islink(step := "/".join(parts[:depth]))), None)
 
 
-def own(path: str, mode: int | None, owner: Owner) -> None:
-    """Make a directory, with its parents, and give it a mode and, as root, an owner. A link in its place is an error.
+def make_directory(path: str, mode: int | None, owner: Owner) -> None:
+    """Make a directory with its parents, set its mode and, as root, its owner. A symlink in its place is an error.
 
-    `mode` None leaves the mode of a directory that exists. What is right already is not touched.
+    With `mode` None an existing directory keeps its mode. What is right already is not changed.
     """
     os.makedirs(path, exist_ok=True)
     directory = os.open(path, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""What the forward proxy finds when it starts: a directory that control writes to, and a pipe at which it waits for a configuration."""
+"""Prepares the forward proxy: a directory that control can write, and the pipe at which it waits for a configuration."""
 
 import os
 from contextlib import suppress
@@ -8,10 +8,13 @@ from sandbox_server.settings import Settings
 
 
 def prepare(settings: Settings) -> None:
-    """Make the directory and the pipe, and remove the configuration of an earlier start: the API writes the one that holds."""
+    """Make the directory and the pipe, and remove the configuration of an earlier start.
+
+    The API writes the current one.
+    """
     owner = (settings.users.control_uid, settings.users.proxy_gid)
     folder = settings.paths.proxy
-    places.own(folder, 0o2770, owner)
+    places.make_directory(folder, 0o2770, owner)
     with suppress(FileNotFoundError):
         os.unlink(f"{folder}/haproxy.cfg")
     pipe = f"{folder}/start"

@@ -1,4 +1,4 @@
-"""The order in which the container starts."""
+"""The order of the container's start."""
 
 import json
 import os
@@ -21,17 +21,20 @@ from sandbox_server.settings import BadSettings, Settings
 EXIT_BAD_SETTINGS = 2
 EXIT_NOT_ISOLATED = 4
 SECRET = 0o400
-"""Mode of a file that its owner alone reads."""
+"""Mode of a file that only its owner can read."""
 ROOT = (0, 0)
 
 
 def boot(environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
-    """Start everything and stay until the container is told to stop; the API imports beside it, and has read nothing yet."""
+    """Start everything and run until the container is told to stop.
+
+    The API is imported meanwhile, without any settings.
+    """
     environ = dict(environ)
     try:
         settings = declared.load(environ)
         if os.geteuid() != 0:
-            landlock.forbid_new_rights()  # the image's sudo works for its user whoever started the container
+            landlock.forbid_new_rights()  # the image's sudo rule would still apply to its user
             environ |= accounts.without_root(settings.agent)
             settings = declared.load(environ)
         agent_environ = prepare(settings, environ)
@@ -43,7 +46,7 @@ def boot(environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
 
 
 def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """Do all that comes before the services; gives the environment that they and the agent start from."""
+    """Prepare everything that services need. Return the environment that they and the agent start from."""
     if os.geteuid() == 0:
         accounts.prepare(settings.agent)
     else:
@@ -83,10 +86,10 @@ def _prepare_keys(settings: Settings) -> None:
 
 
 def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
-    if told.read(settings.paths.isolation).root_withheld:  # sudo's own rules may be on a filesystem that is read-only
+    if told.read(settings.paths.isolation).root_withheld:  # sudo's own rules may be on a read-only filesystem
         landlock.forbid_new_rights()
     before = hooks.start(settings)
-    from sandbox_server.boot.supervision import supervise  # heavy, and not needed where the settings are wrong
+    from sandbox_server.boot.supervision import supervise  # a slow import, which wrong settings make unnecessary
 
     agent = Account.named(settings.agent.user) if os.geteuid() == 0 else Account.current()
     go = partial(api.go, closed_environment(agent_environ, Account.named(settings.users.control)))

@@ -1,4 +1,4 @@
-"""The link with which a person signs in: it works once, and its holder may do everything."""
+"""The sign-in link: it works once, and its holder gets every scope."""
 
 import secrets
 import sys
@@ -12,11 +12,11 @@ from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.settings import Settings
 
 LINK_SECONDS = 3600.0
-"""How long a link waits to be used."""
+"""Seconds until an unused link expires."""
 
 
 def create(settings: Settings, url: str) -> str:
-    """Make a link to the gateway at `url`; empty means this machine's own port."""
+    """Make a sign-in link to the gateway at `url`; an empty `url` means this machine's own port."""
     base = url.rstrip("/") or f"http://localhost:{settings.gateway.port}"
     if settings.auth.mode == "off":
         return f"{base}/"
@@ -27,7 +27,7 @@ def create(settings: Settings, url: str) -> str:
 
 
 def announce(settings: Settings) -> None:
-    """Say where the sandbox is, once for each start of the container."""
+    """Print the address of the sandbox, once for each start of the container."""
     try:
         Path(settings.paths.announcement).unlink()
     except FileNotFoundError:

@@ -1,17 +1,16 @@
-"""The supervisor, in this process: Supervisor 4 with eight rules of ours.
+"""The supervisor, in this process: Supervisor 4 with eight changes.
 
 1. It acts at once, at the start and on every signal, where Supervisor waits for up to a second. Measured on two busy cores, the fastest of
    20 starts: the first command runs after 1.6 s, and after 3.0 s where it waits.
 2. It adopts the program that boot started early.
 3. If there are hooks, it starts what they need first, and everything else once they have ended.
-4. What comes after the gateway in the order of priorities starts once the program that was started early serves: nothing takes the
-   processor from it.
+4. Programs after the gateway in the order of priorities start once the early program serves, so that they do not compete for the processor.
 5. A program that names no user runs as the agent, because the configuration may have come from anywhere.
-6. A program that runs as anybody else has an environment that leads to nothing the agent wrote.
+6. A program that runs as another user gets an environment without any path that the agent can write.
 7. Without root, no program changes its user.
 8. A program that is not root may open /dev/stdout and /dev/stderr, as nginx does.
 
-`tests/boot/test_supervisor_internals.py` checks that the names of Supervisor's that this rests on exist as they were.
+`tests/boot/test_supervisor_internals.py` checks that the internal names of Supervisor that this module uses still exist.
 """
 
 import os
@@ -35,26 +34,26 @@ from sandbox_server.boot.hooks import HookRun
 from sandbox_server.drivers.spawn.child_setup import Account, closed_environment
 
 FIRST_PRIORITY = 22
-"""What starts at once: programs with this priority, the gateway's, or a lower one."""
+"""The highest priority number that starts at once: the gateway's."""
 REST_SECONDS = 10.0
-"""After this long the rest starts, whether the program with the early start serves or not."""
+"""Seconds after which the rest starts, even if the early program does not serve yet."""
 EXIT_HOOK_FAILED = 3
 _EAGER_TURNS = 2
-"""Turns of Supervisor's loop that it takes to act on news: in the first it learns of them, in the second it acts."""
+"""Turns of Supervisor's loop until it acts on an event: it learns of it in the first and acts in the second."""
 
 
 class Stage(IntEnum):
-    """How far the start is."""
+    """The stages of the start."""
 
     HOOKS = 0
-    """What the hooks need runs, and they do."""
+    """Only what the hooks need runs, and the hooks."""
     FIRST = 1
-    """What has a priority up to `FIRST_PRIORITY` runs."""
+    """Programs with a priority up to `FIRST_PRIORITY` run."""
     ALL = 2
 
 
 class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no types
-    """Does not wait at the start, nor after a signal."""
+    """A poller that does not wait at the start, nor after a signal."""
 
     def __init__(self, options: ServerOptions) -> None:
         super().__init__(options)
@@ -65,12 +64,12 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
         self._then: Callable[[], None] = lambda: None
 
     def call_once(self, fd: int, then: Callable[[], None], seconds: float) -> None:
-        """Call `then` when the descriptor can be read, or after some seconds."""
+        """Call `then` when the descriptor can be read, or after `seconds`."""
         self._awaited, self._then, self._deadline = fd, then, time.monotonic() + seconds
         self.register_readable(fd)
 
     def poll(self, timeout: float) -> tuple[Sequence[int], Sequence[int]]:
-        """Wait for descriptors; supervisor.poller documents the rest."""
+        """Wait for descriptors; see supervisor.poller."""
         if self._woken < 0:  # not sooner: Supervisor closes descriptors before its first turn
             self._watch_signals()
         readable, writable = super().poll(0 if self._eager_turns else timeout)
@@ -86,13 +85,13 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
         return [fd for fd in readable if fd not in own], writable
 
     def _watch_signals(self) -> None:
-        """Let each signal end the wait: Python would resume it (PEP 475)."""
+        """Let each signal end the wait, which Python would otherwise resume (PEP 475)."""
         self._woken, self._wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
         self.register_readable(self._woken)
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         if self._woken >= 0:
             signal.set_wakeup_fd(-1)
             os.close(self._woken)
@@ -100,7 +99,10 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
 
 
 class Options(ServerOptions):  # type: ignore[misc]
-    """The supervisor's options, where a program without a user is the agent's; `early` runs already, and the hooks as `before`."""
+    """Supervisor's options, with the agent as the default user.
+
+    `early` is the adopted program; `before` runs the hooks.
+    """
 
     def __init__(self, agent: Account, environment: Mapping[str, str], early: EarlyStart | None, before: HookRun | None) -> None:
         super().__init__()
@@ -115,21 +117,21 @@ class Options(ServerOptions):  # type: ignore[misc]
         self.poller = EagerPoller(self)
 
     def when_hooks_end(self, call: Callable[[int], None]) -> None:
-        """Call this with the exit code of the process that runs the hooks."""
+        """Call `call` with the exit code of the process that runs the hooks."""
         self._on_hooks_end = call
 
     def set_uid_or_exit(self) -> None:
-        """Become the configured user, root, where there is somebody to become."""
+        """Become the configured user, root, if this process may."""
         if os.geteuid() == 0:
             super().set_uid_or_exit()
 
     def make_logger(self) -> None:
-        """Open the log. Which files the configuration came from, and that we are root, is no news: boot chose both."""
+        """Open the log, without Supervisor's notes about its configuration files and about running as root."""
         self.parse_infos.clear()
         super().make_logger()
 
     def openhttpservers(self, supervisord: Supervisor) -> None:
-        """Open the control socket. It is in a directory of root's, so the warning that it asks for no password is no news either."""
+        """Open the control socket, without Supervisor's warning about its missing password: its directory is root's."""
         critical, self.logger.critical = self.logger.critical, self.logger.debug
         try:
             super().openhttpservers(supervisord)
@@ -137,7 +139,7 @@ class Options(ServerOptions):  # type: ignore[misc]
             self.logger.critical = critical
 
     def make_pipes(self, stderr: bool = True) -> Pipes:
-        """Make a program's pipes. Their mode keeps nobody out: only by the program's own descriptors can they be reached."""
+        """Make a program's pipes. Their mode may be open: only the program's own descriptors lead to them."""
         pipes: Pipes = self._adopted.pipes if self._adopted else super().make_pipes(stderr)
         for end in (pipes["child_stdout"], pipes["child_stderr"]):
             if end is not None:
@@ -156,7 +158,7 @@ class Options(ServerOptions):  # type: ignore[misc]
         return groups
 
     def waitpid(self) -> tuple[int | None, int | None]:
-        """Reap a child. Those of the hooks are none of the supervisor's programs."""
+        """Reap a child. The children of hooks are not programs of the supervisor."""
         pid, status = super().waitpid()
         if pid not in self._of_hooks:
             return pid, status
@@ -166,13 +168,13 @@ class Options(ServerOptions):  # type: ignore[misc]
         return None, None
 
     def _adopt(self, config: ProcessConfig, early: EarlyStart, process: object) -> object:
-        """Prepare what Supervisor does next, once: it reads the program's pipes, and forks."""
+        """Make Supervisor take over the early program instead of starting it: replace its next pipes and its next fork."""
         del config.make_dispatchers
         self._adopted = early
         return config.make_dispatchers(process)
 
     def fork(self) -> int:
-        """Fork, or give the number of the process that runs already."""
+        """Fork, or return the process id of the adopted program."""
         if self._adopted is None:
             return os.fork()
         early, self._adopted = self._adopted, None
@@ -180,9 +182,9 @@ class Options(ServerOptions):  # type: ignore[misc]
 
 
 class PatientSupervisor(Supervisor):  # type: ignore[misc]
-    """Lets programs wait for the hooks, and what is not among the first for the one with the early start, which is told to `go` on.
+    """Delays programs until the hooks have ended, and all but the first until the early program serves.
 
-    `status` is what the container is to end with.
+    `go` opens the early program's gate. `status` is the exit code for the container.
     """
 
     def __init__(self, options: Options, early: EarlyStart | None, before: HookRun | None, go: Callable[[], None]) -> None:
@@ -198,7 +200,7 @@ class PatientSupervisor(Supervisor):  # type: ignore[misc]
             self._begin_services()
 
     def add_process_group(self, config: ProcessGroupConfig) -> bool:
-        """Take up a group of programs, now or later."""
+        """Add a group of programs, now or when its stage is reached."""
         if self._stage_of(config) > self._stage:
             self._later.append(config)
             return False
@@ -239,7 +241,7 @@ def _account(uid: int) -> Account:
 
 
 def assign_environments(processes: Iterable[object], agent: Account, environment: Mapping[str, str]) -> None:
-    """Give every program the whole environment that it starts from: the agent's own, or one closed to what the agent wrote."""
+    """Set the whole environment of every program: the agent's own, or a clean one for other users."""
     for process in processes:
         uid = process.uid  # type: ignore[attr-defined]
         start_from = environment if uid in (None, agent.uid) else closed_environment(environment, _account(uid))
@@ -247,7 +249,7 @@ def assign_environments(processes: Iterable[object], agent: Account, environment
 
 
 def assign_users(processes: Iterable[object], agent_uid: int, *, root: bool) -> None:
-    """Give every program without a user to the agent; without root, take all users away."""
+    """Make the agent the user of every program that names none; without root, remove all users."""
     for process in processes:
         if not root:
             process.uid = None  # type: ignore[attr-defined]
@@ -264,13 +266,13 @@ def supervise(
     before: HookRun | None = None,
     go: Callable[[], None] = lambda: None,
 ) -> int:
-    """Run the programs of `configuration` until a signal ends it; SIGHUP starts all of them anew. Gives what the container is to end with.
+    """Run the programs of `configuration` until a signal ends it, and return the container's exit code.
 
-    `early` is the one of them that runs already, as a child of this process, and is let go by `go` once the services may start. `before`
-    runs the hooks. `environment` is the agent's.
+    SIGHUP restarts all of them. `early` is the program that already runs as a child of this process; `go` opens its
+    gate. `before` runs the hooks. `environment` is the agent's.
     """
     path = closed_environment(environment, agent)["PATH"]
-    os.environ.clear()  # programs have what `assign_environments` gives them, and are found by this
+    os.environ.clear()  # programs get what `assign_environments` sets, and are found by its PATH
     os.environ["PATH"] = path
     adopted, first = early, True
     while True:

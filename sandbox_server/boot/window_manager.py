@@ -1,4 +1,4 @@
-"""The window manager's start: the screen gets its size first, so that no window ever sees another."""
+"""Starts the window manager after it has set the screen's size, so that no window sees another size."""
 
 import os
 import time
@@ -15,20 +15,20 @@ WAIT_SECONDS = 10.0
 POLL_SECONDS = 0.02
 BACKGROUND = 0x2B303B
 MARK = "_TANDEM_PREPARED"
-"""A property of the root window of a screen that has its size."""
+"""A property of the root window, set once the screen has its size."""
 CONFIGURATION = "/opt/tandem/sandbox_server/boot/openbox.xml"
 
 
 def run(settings: DisplaySettings) -> NoReturn:
-    """Prepare the screen and become the window manager."""
-    prepare(_connected(settings.name), settings)
+    """Prepare the screen and execute the window manager."""
+    prepare(_connect_with_retry(settings.name), settings)
     os.execvpe("openbox", ["openbox", "--sm-disable", "--config-file", CONFIGURATION], os.environ | {"DISPLAY": settings.name})
 
 
 def prepare(display: xlib.Display, settings: DisplaySettings) -> None:
-    """Give a new X server's screen its size and its background, and disconnect.
+    """Set the size and the background of a new X server's screen, and disconnect.
 
-    A window manager that was started again finds the screen as it was left: somebody may have given it another size.
+    After a restart of the window manager the screen keeps its size, which may have been changed since.
     """
     if not _is_marked(display):
         resize(display, (settings.width, settings.height))
@@ -43,7 +43,7 @@ def _is_marked(display: xlib.Display) -> bool:
     return display.screen().root.get_full_property(display.intern_atom(MARK), Xatom.INTEGER) is not None
 
 
-def _connected(name: str) -> xlib.Display:
+def _connect_with_retry(name: str) -> xlib.Display:
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:

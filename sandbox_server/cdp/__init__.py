@@ -1,1 +1,1 @@
-"""The third process: it owns Chromium and its DevTools pipe, and lets many clients drive the one browser."""
+"""The browser process: it owns Chromium and its DevTools pipe, and multiplexes that pipe for many DevTools clients."""

@@ -1,4 +1,4 @@
-"""The composition root of the process that owns the browser."""
+"""The composition root of the browser process."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -33,14 +33,14 @@ from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import Settings
 
 PING_SECONDS = 20.0
-"""Between two heartbeats, so that no gateway between us and a client takes an idle socket for a dead one."""
+"""Seconds between two WebSocket pings. They keep a gateway from closing an idle connection."""
 PONG_SECONDS = 120.0
-"""A client that is busy with itself for so long is gone."""
+"""Seconds without a pong after which a client is disconnected."""
 SHUTDOWN_SECONDS = 1
 
 
 def create(settings: Settings) -> Starlette:
-    """Make the application; its lifespan keeps the browser running."""
+    """Make the application. Its lifespan starts the browser and keeps it running."""
     paths = settings.paths
     linked = isolation.read(paths.isolation).level != "box"
     shown = desktop_root.viewable()
@@ -56,7 +56,7 @@ def create(settings: Settings) -> Starlette:
     takeover = TakeoverRules(emulation, Extensions(allowed=settings.browser.extensions))
 
     async def prepare(link: BrowserLink) -> None:
-        """Give a new profile the cookies it is to start with, and every page the device that is emulated."""
+        """Set the configured cookies in a new profile, and apply emulation and takeover rules to a new browser."""
         await emulation.apply(link)
         await takeover.keep(link, rules.holding, fresh=True)
         cookies = [dict(cookie) for cookie in settings.browser.cookies]
@@ -88,7 +88,7 @@ def create(settings: Settings) -> Starlette:
 
 
 def _kept_holding(path: str) -> Holding:
-    """Who had control when the API wrote it down last: this process may start while a person has it."""
+    """Read the lease that the API saved last: this process may start while a person has control."""
     try:
         return Holding.loads(JsonFile(path).read())
     except (OSError, TypeError, ValueError, KeyError):
@@ -96,14 +96,14 @@ def _kept_holding(path: str) -> Holding:
 
 
 def _display(settings: Settings) -> str:
-    """What the X server is called where the browser runs: by path in a box, in which /tmp is the agent's."""
+    """Return the DISPLAY for the browser: a socket path in a box, because /tmp there belongs to the agent."""
     if isolation.read(settings.paths.isolation).level != "box":
         return settings.display.name
     return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.socket)}"
 
 
 def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInternalApi) -> Iterator[BaseRoute]:
-    """Chromium's own paths, with and without `/cdp`, with and without a slash at the end; and our own for the API."""
+    """Yield Chromium's own paths (with and without `/cdp` and a trailing slash) and the internal paths for the API."""
     listed = {"/json": pages.targets, "/json/list": pages.targets, "/json/version": pages.version, "/json/protocol": pages.protocol}
     for prefix in ("", "/cdp"):
         for path, endpoint in listed.items():
@@ -132,12 +132,12 @@ def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInte
 
 
 async def healthy(_: Request) -> Response:
-    """Say that this process serves, whatever the browser does."""
+    """Report that this process serves, in whatever state the browser is."""
     return JSONResponse({"status": "ok"})
 
 
 def serve(settings: Settings) -> None:
-    """Serve DevTools clients on the component's socket until told to stop."""
+    """Serve DevTools clients on the component's socket until the process is told to stop."""
     logs.configure(settings.logs.level)
     serve_on(
         settings.paths.socket("cdp"),

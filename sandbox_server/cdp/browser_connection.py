@@ -1,4 +1,4 @@
-"""The live connection to one browser process: the multiplexer with its pipe, its clients and our own commands."""
+"""The connection to one browser process: the multiplexer, its pipe, its clients and the server's own commands."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,20 +23,22 @@ from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.identity import Caller
 
 COMMAND_TIMEOUT = 10.0
-"""Seconds for a command of ours."""
+"""Seconds that a command of the server's own may take."""
 RETRY_AFTER = 1.0
 
 type Noted = Callable[[str, DevtoolsCommand], None]
-"""Is told what clients send, and to which session."""
+"""Called with each command of a client and the id of its session."""
 
 
 class CommandRefused(InvalidArgument):
-    """Chromium answered a command of ours with an error."""
+    """Chromium answered a command of the server's own with an error."""
 
 
 class BrowserLink:
-    """One browser process, from its start to its end. `take` gets the events that are nobody's but ours, `rules` hold for clients,
-    who are told no `secrets`.
+    """The connection to one browser process, from its start to its end.
+
+    `take` gets the events that are for the server itself. `rules` decide what clients may send, and `secrets` are
+    masked in all that clients receive.
     """
 
     def __init__(
@@ -59,28 +61,28 @@ class BrowserLink:
         self.asked = asyncio.Event()
         """Set whenever something is sent to the browser."""
         self.patience = COMMAND_TIMEOUT
-        """Seconds for a command of ours that names no others."""
+        """Seconds that a command of the server's own may take if it names no timeout."""
         self.sent = 0
         """Messages sent to the browser."""
         self.heard = 0
-        """Messages that came from it."""
+        """Messages received from the browser."""
 
     @property
     def hidden_targets(self) -> HiddenTargets:
-        """What no client sees."""
+        """The targets that no client may see."""
         return self._multiplexer.hidden_targets
 
     async def open(self, readable: int, writable: int) -> None:
-        """Take over our ends of the browser's pipe."""
+        """Open the pipe from its two file descriptors."""
         self._pipe = await open_pipe(readable, writable, self._on_message, lambda: self.close("the browser ended"))
 
     @property
     def unanswered(self) -> bool:
-        """Whether somebody waits for the browser to answer."""
+        """Whether any command waits for the browser's answer."""
         return bool(self._answers) or self._multiplexer.waiting
 
     def overridden(self, session: str) -> bool:
-        """Whether a client's session is on a page that is shown as another device, so that nobody knows its place on the screen."""
+        """Whether a client overrides the viewport of this session's page, so that its position on the screen is unknown."""
         return self._multiplexer.overrides.hold(session)
 
     @property
@@ -89,11 +91,11 @@ class BrowserLink:
         return self._end is not None
 
     async def ended(self) -> None:
-        """Wait until the pipe is closed, from whichever side."""
+        """Wait until the pipe is closed by either side."""
         await self._ended.wait()
 
     def close(self, reason: str) -> None:
-        """End every client, with answers to what it waits for and a reason, and the pipe, upon which Chromium quits."""
+        """Close the pipe, upon which Chromium quits. Every client gets errors for its open commands, and the reason."""
         if self._end is not None:
             return
         self._end = reason
@@ -106,24 +108,24 @@ class BrowserLink:
             answered({"error": {"message": reason}})
 
     async def command(self, method: str, timeout: float | None = None, session: str | None = None, **params: object) -> Object:
-        """Send a command of ours, for the browser or a session, and return its result.
+        """Send a command of the server's own to the browser or to a session, and return its result.
 
-        Raises Refused, and Unavailable when no answer comes.
+        Raises CommandRefused if Chromium answers with an error, Unavailable if it does not answer in time.
         """
         answer: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
         return await self._answer(method, params, answer, answer.set_result, self.patience if timeout is None else timeout, session)
 
     async def attach(self, caller: Caller, page: str | None) -> tuple[DevtoolsClient, Outbox]:
-        """Take in a client with a session of its own on the browser, or on one page.
+        """Connect a client: open a session for it on the browser, or on one page.
 
-        Raises NotFound for a page that does not exist, Unavailable when Chromium does not answer.
+        Raises NotFound if the page does not exist, Unavailable if Chromium does not answer.
         """
         if caller is not OWNER and self.hidden_targets.knows(page):
             raise NotFound(f"No such target id: {page}")
         admitted: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
         taken: list[tuple[DevtoolsClient, Outbox]] = []
 
-        def admit(reply: Object) -> None:  # at once, so that an end of the session that follows finds its client
+        def admit(reply: Object) -> None:  # at once: an event that ends the session may follow
             if session := reply.get("result", {}).get("sessionId"):
                 taken.append(self._admit(caller, session, page))
             admitted.set_result(reply)
@@ -140,7 +142,7 @@ class BrowserLink:
         return taken[0]
 
     def send(self, peer: DevtoolsClient, text: str | bytes) -> None:
-        """Pass on what a client sent."""
+        """Forward a message of a client to the browser, or answer it."""
         match self._multiplexer.from_peer(peer, text):
             case ToBrowser(message):
                 self._write(message)
@@ -148,14 +150,14 @@ class BrowserLink:
                 self._outboxes[peer].put(message)
 
     def let_go(self) -> None:
-        """Release what clients hold down that may not act any more."""
+        """Release the keys and buttons that clients hold down and that may no longer act."""
         for peer in self._outboxes:
             if not self._rules.admits(peer.caller):
                 for message in self._multiplexer.releases(peer):
                     self._write(message)
 
     def see(self) -> None:
-        """Have every client keep to whether it may see pages, and what it put in force there to whether that may be so."""
+        """Apply the current lease to every client: whether it may see pages, and whether its overrides are in force."""
         for peer in list(self._outboxes):
             for told in (*self._multiplexer.see(peer), *self._multiplexer.suspension.rest(peer)):
                 self._say(told)
@@ -170,12 +172,12 @@ class BrowserLink:
                 self._close_outbox(peer, reason)
 
     async def writable(self) -> None:
-        """Wait until Chromium takes more."""
+        """Wait until the pipe to Chromium has room."""
         if self._pipe:
             await self._pipe.writable()
 
     def detach(self, peer: DevtoolsClient) -> None:
-        """Let a client go, and end its session with all that was set up in it."""
+        """Disconnect a client and end its session, with everything that was set up in it."""
         outbox = self._outboxes.pop(peer, None)
         if outbox is None:
             return
@@ -247,7 +249,7 @@ class BrowserLink:
         self._send_due()
 
     def _shun(self, notice: BrowserEvent) -> None:
-        """Have clients let go of a page that has become one of the browser's own tools."""
+        """Detach clients from a page that has become one of the browser's own tools."""
         info = notice.params.get("targetInfo") or {}
         self.hidden_targets.has(info)
         if notice.method == "Target.targetInfoChanged" and sealed(info):
@@ -259,7 +261,7 @@ class BrowserLink:
             self._write(message)
 
     def _tell(self, peer: DevtoolsClient, message: bytes) -> None:
-        """Queue what the browser said for a client; this process's own learn by it what is secret."""
+        """Queue a message of the browser for a client. Secrets are masked, except for this process's own clients."""
         if told := message if peer.caller is OWNER else self._secrets.redacted(message):
             self._outboxes[peer].put(told)
 

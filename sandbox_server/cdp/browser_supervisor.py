@@ -1,4 +1,4 @@
-"""Supervision of Chromium: start on demand, restart with its tabs after it died."""
+"""Supervision of Chromium: it starts on demand, and restarts with its tabs after a crash."""
 
 import asyncio
 import logging
@@ -27,23 +27,23 @@ from sandbox_server.drivers.spawn.process import LOST, Exit, Process
 
 START_TIMEOUT = 20.0
 STARTING = 150.0
-"""Seconds that a new browser may take to answer, as long as it gets on: a busy machine takes minutes, and another start more."""
+"""Seconds that a new browser may take to answer while it uses processor time. A busy machine takes minutes."""
 STANDING = 10.0
-"""Seconds without an answer in which it has to get on."""
+"""Seconds without an answer and without processor time after which a start has failed."""
 QUIT_TIMEOUT = 3.0
 PULSE = 10.0
-"""Seconds between two questions whether the browser still answers."""
+"""Seconds between two checks whether the browser answers."""
 HUNG = 30.0
-"""Seconds without an answer after which it is killed."""
+"""Seconds without an answer after which the browser is killed."""
 EARLY = 10.0
-"""A browser that lives shorter than this died of how it was started."""
+"""A browser that lives for fewer seconds than this counts as an early end."""
 EARLY_ENDS = 3
-"""So many in a row, and the next start gets a fresh profile."""
+"""After this many early ends in a row, the next start gets a fresh profile."""
 PAUSES = (0.0, 0.2, 1.0, 5.0)
-"""Seconds before a start, by how many failures came right before it; the last holds for all that follow."""
+"""Seconds before a start, by the number of failures just before it. The last value holds for all further ones."""
 SAVE_DELAY = 0.2
 SILENCE = 0.5
-"""Seconds without a word from a browser that is asked something, after which its box may be suspended."""
+"""Seconds without a message from a browser that has been asked something, after which its box is resumed."""
 BLANK = "about:blank"
 KILLED = Exit(None, signal.SIGKILL)
 
@@ -54,17 +54,17 @@ log = logging.getLogger(__name__)
 
 
 class Launcher(Protocol):
-    """What starts browsers: `drivers.chromium`, or a test's own."""
+    """Starts browsers: `drivers.browser.chromium`, or a test's own."""
 
     async def start(self) -> RunningChromium: ...
     async def set_profile_aside(self) -> None: ...
 
 
 class BrowserSupervisor:
-    """The one browser. The context keeps it running from its entry on, or from the first `link` unless `eager`.
+    """Keeps one browser running: from entering the context if `eager`, else from the first call of `link`.
 
-    `prepare` is given each new browser before its tabs are opened. `thaw` lets a box go on that may be suspended.
-    With `hides` a person who drives is private as soon as a field for a secret has the focus.
+    `prepare` is called with each new browser before its tabs are opened. `thaw` resumes a suspended box. With `hides`,
+    private mode begins when a person who drives focuses a field for a secret.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class BrowserSupervisor:
         self._rules = rules or ClientRules()
         self._hides = hides
         self.secrets = SecretRedaction()
-        """What a person typed into fields for secrets: no client is told it, ever."""
+        """What people typed into secret fields. It is masked in all that clients receive."""
         self.fields = SecretFields(self._on_focus, self._on_typed)
-        """The fields of pages that take secrets."""
+        """The secret fields of pages."""
         self.acts = DevtoolsInputEcho(lambda: self._link)
-        """What clients do on pages."""
+        """The mouse and keyboard input of clients."""
         self._launcher = launcher
         self.tabs = tabs
         self._prepare = prepare
@@ -97,7 +97,7 @@ class BrowserSupervisor:
         self._changed = asyncio.Event()
         self._link: BrowserLink | None = None
         self.pid: int | None = None
-        """Chromium's pid while it runs."""
+        """Chromium's process id while it runs."""
         self._failure: Failure | None = None
         self._failures = 0
         self._early_ends = 0
@@ -117,9 +117,9 @@ class BrowserSupervisor:
         await self._tasks.close()
 
     async def link(self) -> BrowserLink:
-        """The connection to the running browser, which is started first where it has to be.
+        """Return the connection to the running browser, and start the browser if needed.
 
-        Raises Unavailable with the reason when it does not come up.
+        Raises Unavailable with the reason if it does not start.
         """
         self._wanted.set()
         try:
@@ -134,11 +134,11 @@ class BrowserSupervisor:
 
     @property
     def running(self) -> BrowserLink | None:
-        """The connection to the browser, where one runs."""
+        """The connection to the browser if one runs."""
         return self._link
 
     def hold(self, holding: Holding) -> None:
-        """Have clients keep to who may act from now on."""
+        """Apply a new state of the lease to all clients."""
         shown = self._rules.holding.private and not holding.private
         self._rules.holding = holding
         if self._link:
@@ -149,16 +149,16 @@ class BrowserSupervisor:
 
     @property
     def holding(self) -> Holding:
-        """Who may act."""
+        """The current state of the lease."""
         return self._rules.holding
 
     def check_seen(self, caller: Caller) -> None:
-        """Raise Private for a client that may not see pages now."""
+        """Raise Private if a client may not see pages now."""
         if not self._rules.sees(caller):
             raise self.holding.hidden()
 
     def _on_focus(self) -> None:
-        """Hide at once what a person does who drives; the API, which is told too, makes that known to everybody else."""
+        """Start private mode here at once. The API gets the same event and announces it to everyone else."""
         holding = self.holding
         if self._hides and self.fields.secret and holding.state == "human" and holding.reach & ON_SCREEN and not holding.private:
             self.hold(replace(holding, private=holding.holder))
@@ -174,7 +174,7 @@ class BrowserSupervisor:
         return self._rules.admits(caller)
 
     async def restart(self) -> BrowserLink:
-        """Quit the browser, and return once the next one serves with the same tabs."""
+        """Quit the browser, and return when the next one serves with the same tabs."""
         if self._link:
             self._dismissed = True
             self._stop_serving("the browser is restarting")
@@ -193,7 +193,7 @@ class BrowserSupervisor:
                 self._fail(Unavailable(f"the browser cannot be started: {error}", retry_after=1.0))
 
     def _fail(self, failure: Failure) -> None:
-        if str(failure) != str(self._failure):  # it is tried again and again
+        if str(failure) != str(self._failure):  # log each new reason once: starts are retried for ever
             log.warning("the browser does not start: %s", failure)
         self._failures += 1
         self._failure = failure
@@ -234,7 +234,7 @@ class BrowserSupervisor:
             await link.ended()  # not the process's end: that is lost when the spawner dies, and the browser lives on
 
     async def _open_tabs(self, link: BrowserLink) -> None:
-        """Open what was open before; a browser that keeps dying of it starts with the first page alone."""
+        """Restore the tabs that were open before. A browser that keeps crashing starts with the home page only."""
         self.tabs.forget()
         await link.command("Target.setDiscoverTargets", discover=True)
         found = await link.command("Target.getBrowserContexts")
@@ -253,7 +253,7 @@ class BrowserSupervisor:
             link.close(reason)
 
     def _judge(self, end: Exit | None, lived: float) -> None:
-        """Tell a browser that died of its profile or its tabs from one that was killed or told to quit."""
+        """Count an early end, unless the browser was killed or told to quit."""
         early = lived < EARLY and not self._dismissed and end not in (KILLED, LOST)
         self._early_ends = self._early_ends + 1 if early else 0
         self._failures += early
@@ -275,7 +275,7 @@ class BrowserSupervisor:
             self._saving = self._tasks.start(self._save(), name="save tabs")
 
     async def _leave_a_tab(self, link: BrowserLink) -> None:
-        with suppress(Failure):  # the browser is on its way out
+        with suppress(Failure):  # the browser is already closing
             await link.command("Target.createTarget", url=BLANK)
 
     async def _save(self) -> None:
@@ -284,7 +284,7 @@ class BrowserSupervisor:
 
 
 async def _first_word(link: BrowserLink, process: Process) -> None:
-    """Wait until a new browser answers, for as long as it gets on; raises Unavailable."""
+    """Wait until a new browser answers, for as long as it uses processor time; raises Unavailable."""
     until, used = time.monotonic() + STARTING, None
     while True:
         try:
@@ -297,7 +297,7 @@ async def _first_word(link: BrowserLink, process: Process) -> None:
 
 
 async def _feel_pulse(link: BrowserLink, process: Process) -> None:
-    """Kill a browser that does not answer any more; one that nobody asks anything may stand still."""
+    """Kill a browser that no longer answers. One that nobody asks anything may be suspended."""
     felt = link.sent
     try:
         while True:
@@ -311,7 +311,7 @@ async def _feel_pulse(link: BrowserLink, process: Process) -> None:
 
 
 async def _stay_awake(link: BrowserLink, thaw: Thaw) -> None:
-    """Let the box go on for whoever waits for a browser that says nothing."""
+    """Resume the box for clients that wait for a silent browser."""
     while True:
         await link.asked.wait()
         link.asked.clear()
@@ -323,7 +323,7 @@ async def _stay_awake(link: BrowserLink, thaw: Thaw) -> None:
 
 
 async def _bury(process: Process) -> None:
-    """Wait for a browser that lost its pipe to quit, and kill it when it does not; its helpers too."""
+    """Wait until a browser without its pipe quits, and kill it with its helper processes if it does not."""
     try:
         async with asyncio.timeout(QUIT_TIMEOUT):
             await process.wait()

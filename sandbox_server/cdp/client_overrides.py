@@ -1,7 +1,7 @@
-"""What one client has put in force in pages: taken off while a person has them, and put back when that person lets go.
+"""What one client has put in force in pages: taken off while a person has control, and put back afterwards.
 
-Each command that stays in force is kept as it was sent last, by its session; scripts for new documents by the identifiers that the client
-knows. What has no way back ends with its session.
+Each command with a lasting effect is kept as last sent, by session. Scripts for new documents are kept by the
+identifiers that the client knows. An effect that cannot be undone ends its session.
 """
 
 from collections.abc import Container
@@ -13,18 +13,18 @@ from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.override_reversal import AGAIN, SCRIPTS, UNDONE, Reversal
 
 MAX_KEPT = 1000
-"""Commands and scripts of one client that are put back; a session that puts more in force ends when a person takes the pages."""
+"""Limit of kept commands and scripts per client. A session beyond it ends when a person takes control."""
 DEFERRED = frozenset({"Fetch.enable", "Emulation.setEmulatedMedia", "Debugger.enable"})
-"""What clients send to every page as it opens: put in force when the person lets go, where everything else is refused."""
+"""Commands that clients send to every new page. While a person has control they are deferred instead of refused."""
 RULES = frozenset({"Fetch.enable", "Network.setExtraHTTPHeaders", "Network.setCacheDisabled"})
-"""What our API sends to every page as it opens, for whoever made rules for requests: deferred as well."""
+"""Commands that the API sends to every new page for request rules. They are deferred too."""
 
 type Sent = tuple[str, str, Object]
-"""A session, and a command for it."""
+"""A session id, and a method with its parameters for it."""
 
 
 class Added(NamedTuple):
-    """A script to be added again, under the identifier that the client knows."""
+    """A script to add again, under the identifier that the client knows."""
 
     session: str
     identifier: str
@@ -37,7 +37,7 @@ class _Script:
     method: str
     params: Object
     known: str | None
-    """The identifier under which Chromium has it; None while it is taken off."""
+    """The identifier that Chromium gave; None while the script is taken off."""
 
 
 class ClientOverrides:
@@ -47,14 +47,14 @@ class ClientOverrides:
         self._kept: dict[tuple[str, str, bytes], Object] = {}
         self._scripts: dict[tuple[str, str], _Script] = {}
         self.ending: set[str] = set()
-        """Sessions of which something is in force that only their end takes off."""
+        """Sessions with an effect that only ending the session takes off."""
 
     def note(self, session: str, command: DevtoolsCommand) -> None:
-        """Take a command that was sent to a session."""
+        """Record a command that was sent to a session."""
         params: Any = command.parsed.get("params")
         given: Object = params if isinstance(params, dict) else {}
         if command.method in SCRIPTS:
-            return  # kept once Chromium has named it
+            return  # recorded when Chromium has answered with its identifier
         if undone := UNDONE.get(command.method):
             self._keep(session, command.method, undone, given)
         elif effect_of(command.method) == "ends":
@@ -65,32 +65,35 @@ class ClientOverrides:
             self._drop(session, command.method, given)
 
     def added(self, session: str, method: str, params: Object, identifier: str) -> None:
-        """Keep a script that Chromium has named."""
+        """Record a script with the identifier that Chromium gave it."""
         if self._full():
             self.ending.add(session)
             return
         self._scripts[session, identifier] = _Script(method, params, identifier)
 
     def readded(self, session: str, identifier: str, known: str) -> bool:
-        """Learn the new name of a script that was added again; false if the client has removed it meanwhile."""
+        """Store the new identifier of a script that was added again.
+
+        Return False if the client has removed it meanwhile.
+        """
         script = self._scripts.get((session, identifier))
         if script:
             script.known = known
         return script is not None
 
     def removed(self, session: str, identifier: str) -> str | None:
-        """Forget a script that the client removes, and give the name that Chromium knows; None where it knows none, or not yet."""
+        """Forget a script that the client removes. Return Chromium's identifier; None if it has none now."""
         script = self._scripts.pop((session, identifier), None)
         return script.known if script else identifier
 
     def forget(self, session: str) -> None:
-        """A session ended, and with it all that it had put in force."""
+        """Forget a session that ended, and everything that was in force in it."""
         self._kept = {at: params for at, params in self._kept.items() if at[0] != session}
         self._scripts = {at: script for at, script in self._scripts.items() if at[0] != session}
         self.ending.discard(session)
 
     def take_off(self) -> list[Sent]:
-        """Sessions and commands that take all of it off."""
+        """Return the commands, each with its session, that take everything off."""
         found: dict[bytes, Sent] = {}
         for (session, method, _), params in reversed(self._kept.items()):
             undone = UNDONE[method]
@@ -105,7 +108,7 @@ class ClientOverrides:
         return list(found.values())
 
     def put_back(self) -> list[Sent]:
-        """Sessions and commands that put it in force again, scripts apart."""
+        """Return the commands that put everything back in force, except scripts."""
         return [
             (session, method if back == AGAIN else back, params if back == AGAIN else more)
             for (session, method, _), params in self._kept.items()
@@ -134,7 +137,7 @@ class ClientOverrides:
         return len(self._kept) + len(self._scripts) >= MAX_KEPT
 
     def _drop(self, session: str, method: str, params: Object) -> None:
-        """The client took something off itself."""
+        """Forget an effect that the client itself took off."""
         for name, undone in _TAKEN_OFF.get(method, ()):
             self._drop_same(session, {name}, undone, params)
 
@@ -156,7 +159,7 @@ def _key(names: tuple[str, ...], params: Object) -> bytes:
 
 
 def _taken_off() -> dict[str, list[tuple[str, Reversal]]]:
-    """What each method takes off that does nothing else."""
+    """For each method, the effects of other methods that it takes off."""
     found: dict[str, list[tuple[str, Reversal]]] = {}
     for name, undone in UNDONE.items():
         if len(undone.off) == 1 and (off := undone.off[0][0]) != name and not off.startswith("Debugger."):

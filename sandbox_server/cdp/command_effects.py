@@ -1,4 +1,7 @@
-"""Whether a command may change what a person sees or uses: by its method and its parameters. Whatever is not known to look acts."""
+"""Decides by method and parameters whether a command may change what a person sees or uses.
+
+A method that is not known to be harmless counts as acting.
+"""
 
 from typing import Any
 
@@ -19,13 +22,16 @@ def acts(command: DevtoolsCommand) -> bool:
 
 
 def names_a_world(command: DevtoolsCommand) -> bool:
-    """Whether a script for new documents has nothing in it, and only names a world: clients set up every page with one."""
+    """Whether a script for new documents is empty and only names an isolated world.
+
+    Clients set up every page with one.
+    """
     source = _parameters(command).get("source")
     return isinstance(source, str) and all(not line.strip() or line.lstrip().startswith("//") for line in _lines(source))
 
 
 def _given(command: DevtoolsCommand) -> set[str]:
-    """The parameters that say anything; one that is off says nothing."""
+    """The parameters that are set to something other than off."""
     return {name for name, value in _parameters(command).items() if value is not None and value is not False}
 
 
@@ -35,7 +41,7 @@ def _parameters(command: DevtoolsCommand) -> dict[str, Any]:
 
 
 def _lines(source: str) -> list[str]:
-    """As JavaScript ends them: a comment ends there, too."""
+    """Split a source where JavaScript ends lines, which also ends a comment."""
     for end in ("\r", "\u2028", "\u2029"):
         source = source.replace(end, "\n")
     return source.split("\n")

@@ -1,4 +1,4 @@
-"""What a client of the multiplexer may send: the one place where that is decided."""
+"""The rules for what a DevTools client may send. All such decisions are made here."""
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
@@ -12,14 +12,15 @@ from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.identity import ALL_SCOPES, Caller
 
 OWN = "server"
-"""The scope of our own clients, which no credential gives: what they do was judged where it was asked for."""
+"""The scope of the server's own clients. No credential grants it; their calls were authorized where they were made."""
 OWNER = Caller("owner", ALL_SCOPES | {OWN})
-"""This process itself, as the client that looks after pages."""
+"""This process itself, as the client that follows pages."""
 KEPT = ("/run", "/var/run", "/var/lock", "/proc", "/sys", "/dev")
-"""Where the browser's own profile, its descriptors and the desktop's sockets are. Its files are read and written as the desktop's user,
-so a client may name none of these, though that user may open them."""
+"""Directories of the browser's profile, its descriptors and the desktop's sockets. Chromium reads and writes files as
+the user `desktop`, who may open these paths. So no client may name them.
+"""
 SEALED = ("devtools:",)
-"""The browser's own tools: who drives them drives whatever page they look at, past these rules."""
+"""URL schemes of the browser's own tools. Their driver could drive the inspected page past these rules."""
 _SHUT = (*SEALED, "chrome-devtools:", "chrome://inspect", "chrome://flags", "chrome://extensions")
 _OPENS = frozenset({"Target.createTarget", "Page.navigate"})
 _PATHS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
@@ -29,22 +30,22 @@ _PATHS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     "Page.setDownloadBehavior": lambda params: params.get("downloadPath"),
     "Extensions.loadUnpacked": lambda params: params.get("path"),
 }
-"""Where commands name files for the browser to read or write."""
+"""The parameters in which commands name files for the browser to read or write."""
 
 
 class ClientRules:
-    """The rules as they are now; `holding` says who may act, whatever may be looked at."""
+    """The rules in their current state. `holding` is the lease: who may act and who may see."""
 
     def __init__(self, holding: Holding | None = None, *, extensions: bool = False) -> None:
         self.holding = holding or Holding()
         self._extensions = extensions
 
     def never(self, caller: Caller, command: DevtoolsCommand) -> str | None:
-        """Why `caller` may never send `command`; None when it may, while nobody else drives."""
+        """Return why `caller` may not send `command` even while nobody else drives; None if it may."""
         return refusal(caller, command, extensions=self._extensions)
 
     def refusal(self, caller: Caller, command: DevtoolsCommand) -> str | None:
-        """Why `caller` may not send `command` now; None when it may."""
+        """Return why `caller` may not send `command` now; None if it may."""
         if reason := self.never(caller, command):
             return reason
         if not self.sees(caller) and not is_quiet(command):
@@ -59,7 +60,7 @@ class ClientRules:
 
     @property
     def hidden(self) -> str:
-        """Why a client that may not see is told nothing."""
+        """The error text for clients that may not see pages."""
         return f"{self.holding.hidden().message} (epoch {self.holding.epoch})"
 
     def admits(self, caller: Caller) -> bool:
@@ -67,11 +68,11 @@ class ClientRules:
         return caller.may(OWN) or self.holding.admits(caller, "cdp")
 
     def trusts(self, caller: Caller) -> bool:
-        """Whether the caller is a process of the sandbox's own."""
+        """Whether the caller is one of the sandbox's own processes."""
         return caller.may(OWN)
 
     def rests(self, caller: Caller) -> bool:
-        """Whether nothing that `caller` put in force in pages may be so now: a person has them, and it is not hers."""
+        """Whether the overrides of `caller` are suspended now, because another person has the pages."""
         if caller is OWNER:
             return False
         held = self.holding.state == "human" and bool(self.holding.reach & ON_SCREEN) and not self.holding.is_holder(caller)
@@ -79,12 +80,12 @@ class ClientRules:
 
 
 def refusal(caller: Caller, command: DevtoolsCommand, *, extensions: bool = False) -> str | None:
-    """Why `caller` may never send `command`; None when it may, while nobody else drives."""
+    """Return why `caller` may never send `command`; None if it may while nobody else drives."""
     if not caller.may("browser"):
         return "the caller lacks the scope browser"
     effect = effect_of(command.method)
     if effect is None:
-        return f"{command.method} is not available here: nobody has judged what it does"
+        return f"{command.method} is not available here: it is not in Tandem's list of methods"
     if effect == "refused":
         return f"{command.method} is not available here: it reaches past what clients may do"
     if effect == "extends" and not extensions:
@@ -104,7 +105,7 @@ def sealed(info: Mapping[str, Any]) -> bool:
 
 
 def is_shut(url: object) -> bool:
-    """Whether an address is of the browser's own tools, written as the browser reads addresses."""
+    """Whether a URL, parsed as browsers parse URLs, belongs to the browser's own tools."""
     if not isinstance(url, str):
         return False
     plain = "".join(url.split()).lower().replace("\\", "/").replace("view-source:", "").replace("about://", "chrome://")
@@ -114,7 +115,7 @@ def is_shut(url: object) -> bool:
 
 
 def is_kept(path: str) -> bool:
-    """Whether a path leads to where no client may send the browser."""
+    """Whether a path leads into a directory that clients may not name."""
     whole = posixpath.normpath("/" + path.lstrip("/"))
     return any(whole == kept or whole.startswith(f"{kept}/") for kept in KEPT)
 

@@ -1,10 +1,10 @@
-"""How much a process has done so far: by which one that is slow is told from one that hangs."""
+"""Processor time of a process, which tells a slow process from a hung one."""
 
 from pathlib import Path
 
 
 def work_of(pid: int) -> int | None:
-    """The processor's ticks that a process and its threads have used (proc(5), stat); None where this cannot be seen."""
+    """Return the clock ticks that a process and its threads have used (proc(5), stat); None if they cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
         times = stat.rpartition(b")")[2].split()[11:13]

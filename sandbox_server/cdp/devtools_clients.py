@@ -1,4 +1,4 @@
-"""The clients of one browser, and what is said to whom."""
+"""The clients of one browser, and the messages between the multiplexer, the clients and the browser."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,23 +12,26 @@ from sandbox_server.core.identity import Caller
 
 @dataclass(eq=False)
 class DevtoolsClient:
-    """One client: who it is, and the sessions that are its own."""
+    """One client: its caller and its sessions."""
 
     caller: Caller
     base: str
     pending: int = 0
     sessions: dict[str, str | None] = field(default_factory=dict)
-    """Each session with the one above it; the base has none."""
+    """The parent of each session; None for the base session."""
     pressed: HeldInput = field(default_factory=HeldInput)
     collected: CollectedEvents = field(default_factory=CollectedEvents)
     overrides: ClientOverrides = field(default_factory=ClientOverrides)
     hidden: bool = False
-    """Whether it may not see pages, as far as the browser has been told."""
+    """Whether the client may not see pages, as last applied to the browser."""
     suspended: bool = False
-    """Whether what it put in force is taken off, as a person has the pages."""
+    """Whether the client's overrides are taken off because a person has the pages."""
 
     def below(self, session: str) -> list[str]:
-        """The session and all that were attached through it: they end with it, and Chromium does not name each."""
+        """Return a session and all sessions attached through it.
+
+        They end together, and Chromium reports only the first.
+        """
         found = [session]
         for above in found:
             found += [child for child, parent in self.sessions.items() if parent == above]
@@ -45,28 +48,28 @@ class ClientMessage(NamedTuple):
 
 
 class ClientMessages(NamedTuple):
-    """Several messages for one client, in their order."""
+    """Several messages for one client, in order."""
 
     peer: DevtoolsClient
     messages: list[bytes]
 
 
 class OwnReply(NamedTuple):
-    """The reply to a command of ours."""
+    """The reply to a command of the server's own."""
 
     id: int
     body: Object
 
 
 class BrowserEvent(NamedTuple):
-    """An event that is for us."""
+    """An event for the server itself."""
 
     method: str
     params: Object
 
 
 class ClientEnded(NamedTuple):
-    """The client's base ended, for a reason. What the client waits for is for `lost` to answer."""
+    """The base session of a client ended, with the reason. `lost` answers the client's open commands."""
 
     peer: DevtoolsClient
     reason: str = "the page was closed"

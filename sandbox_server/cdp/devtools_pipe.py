@@ -1,4 +1,4 @@
-"""Chromium's DevTools pipe: NUL-terminated messages in two directions."""
+"""Chromium's DevTools pipe: NUL-terminated messages in both directions."""
 
 import asyncio
 import fcntl
@@ -9,9 +9,9 @@ from contextlib import suppress
 from sandbox_server.cdp.messages import Splitter
 
 PIPE_BYTES = 1 << 20
-"""What the kernel holds for each direction; its default of 64 KiB makes a screenshot take dozens of wake-ups."""
+"""Size of each pipe. The kernel's default of 64 KiB needs dozens of wake-ups for one screenshot."""
 UNSENT_BYTES = 8 << 20
-"""Above this, clients are not read until Chromium has taken some."""
+"""Above this many unsent bytes, clients are not read until Chromium has taken some."""
 
 type Take = Callable[[bytes], None]
 
@@ -46,7 +46,7 @@ class _Writer(asyncio.BaseProtocol):
 
 
 class Pipe:
-    """Our ends of the pipe."""
+    """The server's ends of the pipe."""
 
     def __init__(self, reader: asyncio.ReadTransport, writer: asyncio.WriteTransport, state: _Writer) -> None:
         self._reader = reader
@@ -54,12 +54,12 @@ class Pipe:
         self._state = state
 
     def send(self, message: bytes) -> None:
-        """Queue a message; one for a browser that is gone is dropped."""
+        """Queue a message. It is dropped if the browser is gone."""
         if not self._writer.is_closing():
             self._writer.write(message + b"\0")
 
     async def writable(self) -> None:
-        """Wait until Chromium has taken most of what was sent."""
+        """Wait until Chromium has read most of what was sent."""
         await self._state.writable.wait()
 
     def close(self) -> None:
@@ -69,10 +69,10 @@ class Pipe:
 
 
 async def open_pipe(readable: int, writable: int, take: Take, ended: Callable[[], None]) -> Pipe:
-    """Take over the two descriptors; `take` gets every message that arrives, `ended` is called once none can come."""
+    """Open the pipe from its two descriptors. `take` gets every message; `ended` is called after the last one."""
     loop = asyncio.get_running_loop()
     for fd in (readable, writable):
-        with suppress(PermissionError):  # this user holds enough pipes already
+        with suppress(PermissionError):  # the user's quota of pipe pages is used up
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     reader, _ = await loop.connect_read_pipe(lambda: _Reader(take, ended), os.fdopen(readable, "rb", buffering=0))
     writer, state = await loop.connect_write_pipe(_Writer, os.fdopen(writable, "wb", buffering=0))

@@ -1,6 +1,6 @@
-"""What every page of the browser is given before it loads anything: one client of our own, attached to all of them.
+"""Emulation: commands that every page gets before it loads, sent by a client of the server's own on all pages.
 
-Chromium undoes what a session has set up when the session ends, so ending the emulation is letting that client go.
+Chromium undoes a session's settings when the session ends, so disconnecting that client ends the emulation.
 """
 
 import asyncio
@@ -25,9 +25,10 @@ _SHOWN = ("page", "iframe")
 
 
 class Emulation:
-    """Keeps commands in force over restarts of the browser; waits `patience` seconds for the pages that are open.
+    """Keeps commands in force on all pages, also after restarts of the browser.
 
-    With `anew`, a page whose first document was asked for before it could be given them asks for it again.
+    Calls wait up to `patience` seconds for the pages that are open. With `anew`, a page whose first document was
+    requested too early reloads it.
     """
 
     def __init__(self, patience: float = COMMAND_TIMEOUT, *, anew: bool = False) -> None:
@@ -39,23 +40,23 @@ class Emulation:
         self._follower: asyncio.Task[None] | None = None
 
     async def set(self, link: BrowserLink, commands: Commands | None) -> None:
-        """Replace the commands, and return once every page that is open was given them; raises Unavailable."""
+        """Replace the commands, and return when every open page has them; raises Unavailable."""
         self._commands, self._paused = commands, False
         await self.apply(link)
 
     async def pause(self) -> None:
-        """Have no page keep them until it goes on, or others are set."""
+        """Take the commands off all pages until `resume` or `set`."""
         self._paused = True
         await self._let_go()
 
     async def resume(self, link: BrowserLink) -> None:
-        """Give them to the pages again; raises Unavailable."""
+        """Send the commands to all pages again; raises Unavailable."""
         paused, self._paused = self._paused, False
         if paused:
             await self.apply(link)
 
     async def apply(self, link: BrowserLink) -> None:
-        """Give them to the pages of a browser, which may be a new one."""
+        """Apply the commands to the pages of a browser, which may be a new one; raises Unavailable."""
         await self._let_go()
         if not self._commands or self._paused:
             return
@@ -65,7 +66,7 @@ class Emulation:
             async with asyncio.timeout(self._patience):
                 await follower.settled.wait()
         except TimeoutError:
-            raise Unavailable("a page does not take on the device", retry_after=1.0) from None
+            raise Unavailable("a page did not apply the emulation", retry_after=1.0) from None
 
     async def _let_go(self) -> None:
         if self._follower:
@@ -74,16 +75,16 @@ class Emulation:
             self._follower = None
 
     async def close(self) -> None:
-        """Let go of the browser."""
+        """Disconnect from the browser."""
         await self._tasks.close()
 
 
 class _Follower:
-    """Attached to a browser, and to each page as it appears."""
+    """A client attached to one browser, and to each page as it appears."""
 
     def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox, commands: Commands, *, anew: bool) -> None:
         self.settled = asyncio.Event()
-        """Set once what was there at the beginning has answered."""
+        """Set when the pages that were open at the start have answered."""
         self._link = link
         self._peer = peer
         self._outbox = outbox

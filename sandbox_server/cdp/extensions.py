@@ -1,6 +1,7 @@
-"""Extensions, where they are allowed: stopped while a person has the pages, and started again afterwards.
+"""Extensions: stopped while a person has the pages, and started again afterwards.
 
-Chromium's own page about extensions may do so. It is opened where nobody sees it, as `policies` does with that about policies.
+Scripts of Chromium's own page `chrome://extensions` do this. The page is opened hidden from everyone, as `proxy_policy`
+does with the policy page.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Extensions:
-    """Those of the running browser; without `allowed` there are none, and nothing is done."""
+    """The extensions of the running browser. Unless `allowed`, there are none and nothing is done."""
 
     def __init__(self, *, allowed: bool) -> None:
         self._allowed = allowed
@@ -35,17 +36,17 @@ class Extensions:
         self._turn = asyncio.Lock()
 
     async def stop(self, link: BrowserLink) -> None:
-        """Stop all that run; raises Unavailable where one goes on."""
+        """Stop all running extensions; raises Unavailable if one does not stop."""
         if not self._allowed:
             return
         async with self._turn:
             found: dict[str, list[str]] = await _run(link, _STOP)
             self._stopped |= set(found["stopped"])
         if found["left"]:
-            raise Unavailable("an extension of the browser cannot be stopped", retry_after=1.0, extensions=found["left"])
+            raise Unavailable("a browser extension cannot be stopped", retry_after=1.0, extensions=found["left"])
 
     async def start(self, link: BrowserLink) -> None:
-        """Start those again that were stopped; one that cannot be started stays as it is."""
+        """Start the stopped extensions again. One that fails to start stays stopped."""
         async with self._turn:
             if not self._stopped:
                 return
@@ -57,7 +58,7 @@ class Extensions:
 
 
 async def _run(link: BrowserLink, script: str) -> Any:
-    """Run a script in the page about extensions; raises Unavailable."""
+    """Run a script in the extensions page; raises Unavailable."""
     insider = await InternalClient.of(link)
     try:
         opened = await insider.command("Target.createTarget", url=PAGE, hidden=True)
@@ -70,7 +71,7 @@ async def _run(link: BrowserLink, script: str) -> Any:
     finally:
         insider.leave()
     if "exceptionDetails" in answer:
-        raise Unavailable(f"extensions cannot be stopped: {answer['exceptionDetails'].get('text')}", retry_after=1.0)
+        raise Unavailable(f"browser extensions cannot be stopped: {answer['exceptionDetails'].get('text')}", retry_after=1.0)
     return answer["result"].get("value")
 
 
@@ -80,7 +81,7 @@ async def _ready(insider: InternalClient, session: str) -> None:
             while not await _is_ready(insider, session):  # noqa: ASYNC110 - nothing tells when it is
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
-        raise Unavailable("the browser's page about extensions does not open", retry_after=1.0) from None
+        raise Unavailable("chrome://extensions does not open", retry_after=1.0) from None
 
 
 async def _is_ready(insider: InternalClient, session: str) -> bool:

@@ -1,17 +1,17 @@
-"""What a client holds down in pages by DevTools: to be released when the client may not act any more."""
+"""The keys and buttons that a client holds down through DevTools, to release when it may no longer act."""
 
 from typing import Any
 
 from sandbox_server.cdp.messages import DevtoolsCommand, Object
 
 MAX_PRESSED = 64
-"""Keys and buttons of one client that are kept in mind."""
+"""Limit of keys and buttons that are tracked per client."""
 
 _BUTTON, _KEY, _TOUCH = "Input.dispatchMouseEvent", "Input.dispatchKeyEvent", "Input.dispatchTouchEvent"
 _KEPT = ("key", "code", "windowsVirtualKeyCode", "nativeVirtualKeyCode", "location")
 
 type Release = tuple[str, str, Object]
-"""A session, and the command for it that lets something go."""
+"""A session id, and the method with its parameters that releases a key or button."""
 
 
 class HeldInput:
@@ -21,7 +21,7 @@ class HeldInput:
         self._down: dict[tuple[str, str, object], Release] = {}
 
     def note(self, session: str, command: DevtoolsCommand) -> None:
-        """Take a command that was sent to a session."""
+        """Record a command that was sent to a session."""
         params: Any = command.parsed.get("params")
         if not isinstance(params, dict):
             return
@@ -41,17 +41,17 @@ class HeldInput:
                 self._down.pop((session, _TOUCH, None), None)
 
     def take(self) -> list[Release]:
-        """What releases everything, the last first; it counts as released from then on."""
+        """Return the commands that release everything, last pressed first, and forget what was pressed."""
         releases = list(reversed(self._down.values()))
         self._down.clear()
         return releases
 
     def forget(self, session: str) -> None:
-        """A session ended, and what it pressed with it."""
+        """Forget a session that ended, and what was pressed in it."""
         self._down = {at: release for at, release in self._down.items() if at[0] != session}
 
     def _point(self, session: str, params: Object) -> None:
-        """A button is released where the pointer is by then."""
+        """Note the pointer's position, at which buttons are released."""
         at = {"x": params.get("x", 0), "y": params.get("y", 0)}
         if params["type"] == "mousePressed":
             button = params.get("button")

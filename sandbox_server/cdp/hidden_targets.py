@@ -1,6 +1,6 @@
-"""Browser contexts that are one person's alone: no client sees a window of theirs, lists it or attaches to it, as long as the browser runs.
+"""Hidden browser contexts: no client sees, lists or attaches to their windows. Each belongs to one person.
 
-They are told by their ids, in whatever names targets and contexts: events, results, and the commands of clients.
+They are recognised by the ids in events, in results and in clients' commands.
 """
 
 from typing import Any
@@ -10,33 +10,33 @@ import orjson
 from sandbox_server.cdp.messages import BrowserMessage, Object, encode
 
 MAX_TARGETS = 10_000
-"""Targets that are remembered; the end of one that is forgotten may be told, by an id that nobody knows."""
+"""Limit of remembered targets. If one is forgotten, clients may receive its end, with an id that they never saw."""
 _EVENTS = b'{"method":"Target.'
 _LISTS = frozenset({"Target.getTargets", "Target.getTargetInfo", "Target.getBrowserContexts"})
 UNKNOWN = "No target with given id found"
-"""Chromium's own words (content/browser/devtools/protocol/target_handler.cc)."""
+"""Chromium's error text (content/browser/devtools/protocol/target_handler.cc)."""
 
 
 class HiddenTargets:
-    """Those of one browser."""
+    """The hidden contexts and targets of one browser."""
 
     def __init__(self) -> None:
         self._contexts: set[str] = set()
         self._targets: dict[str, None] = {}
 
     def add(self, context: str) -> None:
-        """Keep a context from clients, before anything is in it."""
+        """Hide a context. Call it before the context has any page."""
         self._contexts.add(context)
 
     def holds(self, params: Object) -> bool:
-        """Whether an event is of a target that is apart; it is remembered for events that name its id alone."""
+        """Whether an event concerns a hidden target. The target is remembered for events that carry only its id."""
         info = params.get("targetInfo")
         if isinstance(info, dict):
             return self.has(info)
         return params.get("targetId") in self._targets
 
     def has(self, info: Object) -> bool:
-        """Whether a target, as Chromium describes it, is in a context that is apart."""
+        """Whether a target, given Chromium's description of it, is in a hidden context."""
         if info.get("browserContextId") not in self._contexts:
             return False
         self._targets[str(info.get("targetId"))] = None
@@ -45,31 +45,31 @@ class HiddenTargets:
         return True
 
     def knows(self, target: str | None) -> bool:
-        """Whether an id is of such a target."""
+        """Whether an id belongs to a hidden target."""
         return target in self._targets
 
     def named(self, params: object) -> bool:
-        """Whether a command names one of them, or of the contexts."""
+        """Whether a command names a hidden target or context."""
         if not self._contexts or not isinstance(params, dict):
             return False
         return any(isinstance(each, str) and (each in self._contexts or each in self._targets) for each in params.values())
 
     def event(self, arrival: BrowserMessage) -> Object | None:
-        """The event, where it is of a target that is apart."""
+        """Return the parsed event if it concerns a hidden target, else None."""
         if not self._contexts or not arrival.message.startswith(_EVENTS):
             return None
         event: Object = orjson.loads(arrival.message)
         return event if self.holds(event["params"]) else None
 
     def reply(self, method: str, arrival: BrowserMessage) -> BrowserMessage:
-        """A reply to such a method without them."""
+        """Return a reply to a method that lists targets, without the hidden ones."""
         if not self._contexts or method not in _LISTS:
             return arrival
         reply = orjson.loads(arrival.message)
         return arrival._replace(message=encode(reply | {"result": self.without(reply["result"])})) if "result" in reply else arrival
 
     def without(self, result: Object) -> Object:
-        """A result without them."""
+        """Return a result without hidden targets and contexts."""
         left: dict[str, Any] = {}
         if "targetInfos" in result:
             left["targetInfos"] = [info for info in result["targetInfos"] if not self.has(info)]

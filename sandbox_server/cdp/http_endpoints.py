@@ -1,4 +1,4 @@
-"""What Chromium's own DevTools server answers over HTTP (content/browser/devtools/devtools_http_handler.cc)."""
+"""Chromium's own HTTP endpoints under `/json` (content/browser/devtools/devtools_http_handler.cc)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,14 +17,14 @@ from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.http.response_encoding import failure_response
 
 BROWSER_ID = "tandem"
-"""There is one browser, so its address outlives a restart."""
+"""The browser's id in URLs. It is constant, so that the URL outlives a restart of the browser."""
 _FRONTEND = "https://chrome-devtools-frontend.appspot.com/serve_rev/{revision}/inspector.html?{scheme}={target}"
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def answered(endpoint: Endpoint) -> Endpoint:
-    """Answer failures in the envelope, and nobody who did not come through the gateway."""
+    """Wrap an endpoint: failures become error envelopes, and callers that did not come through the gateway are refused."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -45,7 +45,7 @@ class JsonEndpoints:
         self._described = Path(protocol).is_file()
 
     async def version(self, request: Request) -> Response:
-        """The browser's version, and where to reach it."""
+        """The browser's version and its WebSocket URL."""
         found = await self._version(await self._browser.link())
         return JSONResponse(
             {
@@ -60,7 +60,7 @@ class JsonEndpoints:
         )
 
     async def targets(self, request: Request) -> Response:
-        """Everything that has an address of its own: tabs, workers, frames of other sites."""
+        """All targets with a WebSocket URL: tabs, workers, and frames of other sites."""
         self._browser.check_seen(caller_of(request))
         link = await self._browser.link()
         version, found = await asyncio.gather(self._version(link), link.command("Target.getTargets"))
@@ -68,13 +68,13 @@ class JsonEndpoints:
         return JSONResponse([described(info, request, version["revision"]) for info in tabs_first])
 
     async def protocol(self, _: Request) -> Response:
-        """The protocol's description, as this Chromium gave it."""
+        """The protocol's description, as this Chromium reports it."""
         if not self._described:
-            raise NotFound("the protocol's description is not in this image")
+            raise NotFound("this image has no protocol description")
         return FileResponse(self._protocol, media_type="application/json")
 
     async def new(self, request: Request) -> Response:
-        """Open a tab on the address that is the whole query."""
+        """Open a tab. The whole query string is its URL."""
         if request.method != "PUT":
             return PlainTextResponse("Using unsafe HTTP verb GET to invoke /json/new. This action supports only PUT verb.", 405)
         self._check_control(request)
@@ -113,7 +113,7 @@ class JsonEndpoints:
 
 
 def described(info: Object, request: Request, revision: str) -> dict[str, Any]:
-    """A target as `/json/list` shows it."""
+    """Return a target in the form of `/json/list`."""
     url = socket_url(request, f"page/{info['targetId']}")
     scheme, _, target = url.partition("://")
     described: dict[str, Any] = {
@@ -131,7 +131,7 @@ def described(info: Object, request: Request, revision: str) -> dict[str, Any]:
 
 
 def socket_url(request: Request, target: str) -> str:
-    """Where the caller reaches a target: at the host, scheme and prefix by which it reached us."""
+    """Return the WebSocket URL of a target, with the host, scheme and prefix of the caller's request."""
     headers = request.headers
     host = headers.get("x-forwarded-host") or headers.get("host", "localhost")
     scheme = "wss" if headers.get("x-forwarded-proto") == "https" else "ws"

@@ -1,7 +1,7 @@
-"""What DevTools clients do with mouse and keyboard, told to processes of the sandbox's own: where on the screen, and of text nothing.
+"""Input echo of DevTools clients: where they use mouse and keyboard on the screen. Typed text is left out.
 
-While nobody follows, nothing is looked at. A page that is not in sight has no place on the screen, and what is done there is not told.
-Nor are clicks on a page that is shown as another device: its window's measures are those of the device then, so its place is not known.
+Without followers nothing is computed. Input is left out if its place on the screen is unknown: on pages that are not
+visible, and on pages with an overridden viewport.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from sandbox_server.cdp.messages import DevtoolsCommand, Object
 from sandbox_server.core.errors import Failure
 
 MAX_WAITING = 32
-"""Acts of which the place is not known yet; more than these are not told."""
+"""Limit of inputs whose place is not known yet. Further ones are left out."""
 PLACE_SECONDS = 1.0
-"""How long a page may take to say where it is: what is told later is not true any more."""
+"""Seconds that a page may take to report its position. Later reports would be outdated."""
 _WINDOW = """document.visibilityState === "visible" &&
     [screenX, screenY + outerHeight - innerHeight * devicePixelRatio, devicePixelRatio * visualViewport.scale]"""
-"""As `drivers.browser.on_screen` has it, and by how much the page is pinched: clients name places in pixels of the page."""
+"""As in `drivers.browser.on_screen`, plus the pinch zoom: clients give coordinates in CSS pixels of the page."""
 WORLD = "acts"
 _WITH_ALT_CONTROL_OR_META = 1 | 2 | 4
 
@@ -28,14 +28,14 @@ type _Waiting = asyncio.Queue[tuple[str, Object]]
 
 
 class DevtoolsInputEcho:
-    """What is done on pages; `link` gives the connection to the running browser, None where none runs."""
+    """The input of clients on pages. `link` returns the connection to the running browser, or None."""
 
     def __init__(self, link: Callable[[], BrowserLink | None]) -> None:
         self._link = link
         self._followers: set[_Waiting] = set()
 
     def note(self, session: str, command: DevtoolsCommand) -> None:
-        """Take a command that a client sent to a session."""
+        """Record a command that a client sent to a session."""
         if not self._followers or not command.method.startswith("Input.") or (act := act_of(command)) is None:
             return
         for waiting in self._followers:
@@ -43,7 +43,7 @@ class DevtoolsInputEcho:
                 waiting.put_nowait((session, act))
 
     async def follow(self) -> AsyncIterator[Object]:
-        """What is done from now on: `kind`, and in pixels of the screen `x` and `y`, which are 0 for keys."""
+        """Yield each input from now on: `kind`, and `x` and `y` in pixels of the screen, which are 0 for keys."""
         waiting: _Waiting = asyncio.Queue(MAX_WAITING)
         self._followers.add(waiting)
         try:
@@ -73,7 +73,7 @@ class DevtoolsInputEcho:
 
 
 async def _window(link: BrowserLink, session: str) -> object:
-    """Where the page is on the screen; asked in a world of its own, of which the page knows nothing."""
+    """Return the page's position on the screen, read in an isolated world that the page cannot see."""
     tree = await link.command("Page.getFrameTree", session=session)
     frame = tree["frameTree"]["frame"]["id"]
     world = await link.command("Page.createIsolatedWorld", session=session, frameId=frame, worldName=WORLD)
@@ -83,9 +83,9 @@ async def _window(link: BrowserLink, session: str) -> object:
 
 
 def act_of(command: DevtoolsCommand) -> Object | None:
-    """What a command does, with its place on the page if it has one; None for what nobody would see.
+    """Return what a command does, with its coordinates on the page if any; None if it has no visible input.
 
-    What the browser will refuse is taken for little.
+    Parameters that the browser will refuse are tolerated.
     """
     params: Any = command.parsed.get("params")
     if not isinstance(params, dict):
@@ -111,7 +111,7 @@ def act_of(command: DevtoolsCommand) -> Object | None:
 
 
 def _number(params: Object, name: str) -> float:
-    """A number that a client gave; 0 where it gave none."""
+    """Return a number from a client's parameters; 0 if it is missing."""
     value = params.get(name)
     return value if isinstance(value, int | float) and math.isfinite(value) else 0
 

@@ -1,4 +1,4 @@
-"""The internal API of the browser's process: paths for the API server, which the gateway does not pass on."""
+"""The internal API of the browser process: paths for the API server. The gateway does not route them."""
 
 from dataclasses import asdict
 
@@ -22,28 +22,28 @@ from sandbox_server.drivers.browser.chromium import Chromium
 
 MAX_URL = 8 << 10
 NEWS_SECONDS = 300.0
-"""How long somebody waits for another state of the tabs before the same is told again."""
+"""Seconds that a request waits for another state of the tabs before it returns the same state again."""
 
 
 class BrowserRestart(Model):
-    """Fields that are left out stay as they are."""
+    """Settings for a restart. A missing field keeps its value."""
 
     url_blocklist: list[str] | None = None
     url_allowlist: list[str] | None = None
     allow_file_selection_dialogs: bool | None = None
-    """Null leaves the choice to Chromium again."""
+    """Null restores Chromium's default."""
     locale: str | None = Field(default=None, max_length=200)
 
 
 class PrivateWindowRequest(Model):
-    """A window for a person who is private."""
+    """A request to open a window for a person in private mode."""
 
     person: str = Field(max_length=200)
     url: str = Field(default=BLANK, max_length=MAX_URL)
 
 
 class BrowserInternalApi:
-    """Endpoints that read the browser's state and change its policies."""
+    """Endpoints that read the browser's state and change its settings."""
 
     def __init__(
         self, browser: BrowserSupervisor, sessions: DevtoolsSessions, chromium: Chromium, emulation: Emulation, takeover: TakeoverRules
@@ -57,7 +57,7 @@ class BrowserInternalApi:
         self._strip = TabStrip()
 
     async def restart(self, request: Request) -> Response:
-        """Restart, and answer once the next browser serves."""
+        """Restart the browser, and answer when the next one serves."""
         try:
             wanted = BrowserRestart.model_validate_json(await request.body() or b"{}")
         except ValueError as error:
@@ -67,13 +67,13 @@ class BrowserInternalApi:
         return await self.status(request)
 
     async def tabs(self, _: Request) -> Response:
-        """The tab strip, without what a person typed into fields for secrets: pages write that into titles and addresses too."""
+        """The tab strip. Secrets are masked, because pages write them into titles and URLs too."""
         tabs = await self._strip.tabs(await self._browser.link())
         told = self._browser.secrets.redacted(orjson.dumps({"tabs": [asdict(tab) for tab in tabs]}))
         return JSONResponse(orjson.loads(told)["tabs"])
 
     async def pages(self, request: Request) -> Response:
-        """The pages by their ids, at once, or when they are not as in the `state` that is named; asking starts no browser."""
+        """The pages by target id. With a `state`, waits until the pages differ from it. Does not start the browser."""
         tabs = self._browser.tabs
         await tabs.until_not(request.query_params.get("state", ""), NEWS_SECONDS)
         return JSONResponse({"state": tabs.state, "pages": tabs.pages})
@@ -84,13 +84,13 @@ class BrowserInternalApi:
         return JSONResponse({"width": width, "height": height})
 
     async def emulate(self, request: Request) -> Response:
-        """Give commands to every page, or none any more."""
+        """Set the commands that every page is given, or clear them."""
         commands = orjson.loads(await request.body() or b"null")
         await self._emulation.set(await self._browser.link(), commands)
         return JSONResponse({})
 
     async def use_proxy(self, request: Request) -> Response:
-        """Go through a proxy from now on, or through none."""
+        """Set the browser's proxy, or clear it."""
         address = orjson.loads(await request.body() or b"null")
         self._chromium.change(proxy=address)
         self._chromium.write_policies()
@@ -99,7 +99,7 @@ class BrowserInternalApi:
         return await self.status(request)
 
     async def drop(self, request: Request) -> Response:
-        """Put a secret into a field; from then on no client is told it."""
+        """Fill a secret into a field. From then on it is masked for all clients."""
         try:
             wanted = SecretFill.model_validate_json(await request.body())
         except ValidationError as error:
@@ -109,18 +109,18 @@ class BrowserInternalApi:
         return JSONResponse({})
 
     async def control(self, request: Request) -> Response:
-        """Learn who may act on pages, besides the API."""
+        """Apply the lease that the API sends."""
         try:
             holding = Holding.loads(orjson.loads(await request.body()))
         except (ValueError, TypeError, KeyError) as error:
-            raise InvalidArgument(f"this is not who has control: {error}") from error
-        await self._fresh.keep(holding)  # before anybody else sees again
+            raise InvalidArgument(f"invalid control state: {error}") from error
+        await self._fresh.keep(holding)  # before anyone else may see pages again
         self._browser.hold(holding)
         await self._takeover.keep(self._browser.running, holding)
         return JSONResponse({})
 
     async def open_fresh(self, request: Request) -> Response:
-        """Open a window for a person who is private, with nothing of anybody's in it."""
+        """Open an empty window in a browser context of its own, for a person in private mode."""
         try:
             wanted = PrivateWindowRequest.model_validate_json(await request.body())
         except ValueError as error:
@@ -129,12 +129,12 @@ class BrowserInternalApi:
         return JSONResponse({})
 
     async def close_fresh(self, _: Request) -> Response:
-        """Close it, where there is one."""
+        """Close the private window if it is open."""
         await self._fresh.keep()
         return JSONResponse({})
 
     async def status(self, _: Request) -> Response:
-        """How the browser runs, and how many messages its clients have sent; asking starts no browser."""
+        """The browser's state, and the number of messages from clients. Does not start the browser."""
         return JSONResponse({"pid": self._browser.pid, "sandboxed": self._chromium.sandboxed, "messages": self._sessions.taken})
 
 

@@ -1,8 +1,10 @@
-"""DevTools messages as bytes: where they end, whose they are, and what clients are told when they are wrong.
+"""DevTools messages as bytes: splitting, routing by id and session, and errors for malformed messages.
 
-Chromium writes NUL-terminated JSON to its pipe, always with `"id"` or `"method"` first and `"sessionId"` last, so a message
-is routed by looking at its two ends; a screenshot of 10 MB is never parsed here. What a client sends is parsed whole and
-written anew, so that no doubled key can mean one thing to us and another to Chromium.
+Chromium's pipe carries NUL-terminated JSON with `"id"` or `"method"` first and `"sessionId"` last. So a message is
+routed by its two ends, and a screenshot of 10 MB is never parsed here.
+
+A client's message is parsed whole and encoded again. So a duplicate key cannot mean one thing here and another to
+Chromium.
 """
 
 import json
@@ -31,7 +33,7 @@ type Object = dict[str, Any]
 
 
 class NotACommandError(ValueError):
-    """A client sent something that is not a command; `reply` is what Chromium would answer."""
+    """A client sent something that is not a command. `reply` is the error that Chromium would send."""
 
     def __init__(self, code: int, message: str, command: int | None = None) -> None:
         super().__init__(message)
@@ -39,7 +41,7 @@ class NotACommandError(ValueError):
 
 
 class DevtoolsCommand(NamedTuple):
-    """What a client asks for."""
+    """A command of a client."""
 
     id: int
     method: str
@@ -47,12 +49,12 @@ class DevtoolsCommand(NamedTuple):
     parsed: Object
 
     def encode(self, number: int, session: str) -> bytes:
-        """The command under another id, for a session."""
+        """Encode the command with another id, for a session."""
         return encode({**self.parsed, "id": number, "sessionId": session})
 
 
 class BrowserMessage(NamedTuple):
-    """A message of Chromium's that belongs to a session: a reply when `id` is set, else an event."""
+    """A message of Chromium that belongs to a session: a reply if `id` is set, else an event."""
 
     id: int | None
     session: str
@@ -60,16 +62,16 @@ class BrowserMessage(NamedTuple):
 
     @property
     def is_attachment(self) -> bool:
-        """Whether a session was opened or closed below this one."""
+        """Whether the message reports that a session was opened or closed below this one."""
         return self.message.startswith(_ATTACHMENT)
 
     def readdressed(self, number: int, *, keep_session: bool) -> bytes:
-        """The reply as the client expects it: under its own id, without a session that it does not know of."""
+        """Return the reply with the client's own id, and without the session if the client does not know it."""
         start = self.message.index(b",")
         return b'{"id":%d%b' % (number, self._from(start, keep_session=keep_session))
 
     def event(self, *, keep_session: bool) -> bytes:
-        """The event as the client expects it."""
+        """Return the event in the form that the client expects."""
         return self._from(0, keep_session=keep_session)
 
     def _from(self, start: int, *, keep_session: bool) -> bytes:
@@ -77,7 +79,7 @@ class BrowserMessage(NamedTuple):
 
 
 def read_command(text: str | bytes) -> DevtoolsCommand:
-    """Read what a client sent; raises NotACommandError."""
+    """Parse a client's message; raises NotACommandError."""
     parsed = _parse(text)
     if not isinstance(parsed, dict):
         raise NotACommandError(INVALID_REQUEST, "Message must be an object")
@@ -103,7 +105,10 @@ def _parse(text: str | bytes) -> object:
 
 
 def read_arrival(message: bytes) -> BrowserMessage | Object:
-    """Tell whose message Chromium's is; one without a session is ours, and comes back parsed."""
+    """Find the session of Chromium's message.
+
+    A message without a session is for the server itself and comes back parsed.
+    """
     if message[_SESSION_START:-34] == _SESSION_KEY and message.endswith(b'"}'):
         reply = _REPLY.match(message)
         return BrowserMessage(int(reply[1]) if reply else None, message[_SESSION].decode(), message)
@@ -111,13 +116,16 @@ def read_arrival(message: bytes) -> BrowserMessage | Object:
 
 
 def read_message(message: bytes) -> Object:
-    """Read what the browser said, which may hold half surrogate pairs of a page's; raises NotACommandError for what nests too deep."""
+    """Parse a message of the browser, which may hold half surrogate pairs.
+
+    Raises NotACommandError if it nests too deep.
+    """
     parsed: Object = _parse(message)  # type: ignore[assignment]
     return parsed
 
 
 def encode(value: Object) -> bytes:
-    """Write JSON."""
+    """Encode a value as JSON."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -125,16 +133,16 @@ def encode(value: Object) -> bytes:
 
 
 def error_reply(command: int | None, code: int, message: str, session: str | None = None) -> bytes:
-    """What Chromium answers to a command that it does not carry out."""
+    """Return Chromium's error reply to a command."""
     reply: Object = {} if command is None else {"id": command}
     reply["error"] = {"code": code, "message": message}
     return encode(reply | ({"sessionId": session} if session else {}))
 
 
 class Splitter:
-    """Cuts Chromium's stream into messages.
+    """Splits Chromium's byte stream into messages.
 
-    One over `limit` is not held: a reply becomes an error under the same id and session, an event is dropped.
+    A message over `limit` is not stored: a reply becomes an error with the same id and session, an event is dropped.
     """
 
     def __init__(self, limit: int = MAX_FROM_BROWSER) -> None:
@@ -144,7 +152,7 @@ class Splitter:
         self._head = b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take what was read and give the messages that it completes."""
+        """Take a chunk and return the messages that it completes."""
         *ended, rest = chunk.split(b"\0")
         messages = []
         for part in ended:
@@ -171,7 +179,7 @@ class Splitter:
 
 
 def refusal(message: bytes, reason: str) -> bytes:
-    """An error in place of a message; empty where nobody waits for it."""
+    """Return an error in place of a message; empty if nobody waits for it."""
     return _refusal_of(message[:64], message, reason)
 
 

@@ -1,11 +1,11 @@
-"""Many DevTools clients on one pipe: who owns which session, and which reply goes to whom. No sockets, no clock.
+"""Multiplexes many DevTools clients over one pipe: session ownership and reply routing, without sockets or clocks.
 
-A client is given a session of its own on the browser or on one page, its base, in Chromium's flat mode. Its commands go out
-under ids of ours, for its base or for a session below it; what comes back is routed by session. So each client sees the
-browser as if it were alone on a socket of Chromium's own server, and ending its base undoes all that it had set up.
+Each client gets its own session on the browser or on one page, its base, in Chromium's flat mode. Its commands get new
+ids and go to its base or to a session below it; replies and events are routed by session. So each client sees the
+browser as if it were alone, and ending its base undoes all that it set up.
 
-Chromium says nothing to commands that wait when their session ends. Clients that keep no books of sessions would wait for ever, so
-here each gets the answer that Chromium gives to a command which comes a moment later.
+Chromium does not answer commands that are open when their session ends. Here each of them gets the error that Chromium
+gives to a command for an ended session, so no client waits for ever.
 """
 
 from collections.abc import Callable, Container
@@ -51,16 +51,16 @@ from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.browser.playwright_errors import GONE
 
 MAX_PENDING = 10_000
-"""Commands of one client that Chromium has not answered."""
+"""Limit of open commands per client."""
 MAX_VALUE = 64 << 20
-"""Bytes of a value that a page's script gives to the API: it becomes many times as large there."""
+"""Limit in bytes of a script's result for the API, where it takes many times the memory."""
 API = "api"
-"""What the API calls itself (`drivers.browser.owner.HEADERS`)."""
+"""The subject of the API's own caller (`drivers.devtools.connection.HEADERS`)."""
 _VALUES = frozenset({"Runtime.evaluate", "Runtime.callFunctionOn"})
-UNKNOWN = "'{}' wasn't found: nobody has judged what it does"
-"""Chromium's own words for a method that it has not (third_party/inspector_protocol/crdtp/dispatch.cc), with the reason."""
+UNKNOWN = "'{}' wasn't found: it is not in Tandem's list of methods"
+"""Chromium's error for an unknown method (third_party/inspector_protocol/crdtp/dispatch.cc), with our reason."""
 NO_SESSION = "Session with given id not found."
-"""Chromium's own words (content/browser/devtools/devtools_session.cc), which clients look for."""
+"""Chromium's error text (content/browser/devtools/devtools_session.cc), which clients compare."""
 
 
 _REMOVES = frozenset(SCRIPTS.values())
@@ -72,11 +72,11 @@ class _Sent(NamedTuple):
     session: str
     method: str
     script: Object | None = None
-    """What is kept of a command that adds a script for new documents."""
+    """The parameters of a command that adds a script for new documents."""
 
 
 class _Question(NamedTuple):
-    """What is asked for a client to learn what it was not told."""
+    """A query to the browser, so that a client catches up on events that were withheld."""
 
     peer: DevtoolsClient
     session: str
@@ -84,9 +84,9 @@ class _Question(NamedTuple):
 
 
 class Multiplexer:
-    """The state of one pipe; a new browser needs a new one.
+    """The state of one pipe. A new browser needs a new one.
 
-    `rules` say what clients may send, `noted` is told what they do send, and to which session.
+    `rules` decide what clients may send. `noted` is called with each session and command that they send.
     """
 
     def __init__(
@@ -100,11 +100,11 @@ class Multiplexer:
         self._owners: dict[str, DevtoolsClient] = {}
         self._questions: dict[int, _Question] = {}
         self.overrides = Overrides()
-        """Which pages clients show as another device."""
+        """The pages with a viewport that a client overrides."""
         self.suspension = OverrideSuspension(self._rules, self.overrides, self._next_id)
-        """What clients put in force in pages, and whether it is."""
+        """The overrides of clients, and whether they are in force."""
         self.hidden_targets = HiddenTargets()
-        """What no client sees."""
+        """The targets that no client may see."""
 
     @property
     def waiting(self) -> bool:
@@ -112,22 +112,28 @@ class Multiplexer:
         return bool(self._sent)
 
     def command(self, method: str, params: Object, session: str | None = None) -> tuple[int, bytes]:
-        """A command of ours, and the id under which its `OwnReply` will come. It may be for the session of a client's."""
+        """Encode a command of the server's own, and return the id of its `OwnReply`.
+
+        A client's session is allowed too.
+        """
         number = self._next_id()
         if session:
             self._asked.add(number)
         return number, encode({"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {}))
 
     def unask(self, number: int) -> None:
-        """Nobody waits any more for the answer to a command of ours."""
+        """Forget a command of the server's own: its answer is dropped."""
         self._asked.discard(number)
 
     def releases(self, peer: DevtoolsClient) -> list[bytes]:
-        """Commands of ours that release what a client holds down; nobody gets their answers."""
+        """Return commands that release what a client holds down. Their answers are dropped."""
         return [self._unanswered(*release) for release in peer.pressed.take()]
 
     def see(self, peer: DevtoolsClient) -> list[ToBrowser | ClientMessage]:
-        """Keep to whether a client may see pages: what it began stands still, and what it waits for is refused; or goes on again."""
+        """Apply whether a client may see pages.
+
+        If not, its event streams stop and its open commands are refused. If it may again, they continue.
+        """
         hidden = not self._rules.sees(peer.caller)
         if hidden == peer.hidden:
             return []
@@ -135,7 +141,7 @@ class Multiplexer:
         return [*self._refused(peer), *self._commands(peer.collected.stops())] if hidden else self._shown(peer)
 
     def shun(self, target: str) -> list[ClientEnded]:
-        """Have clients let go of a target that is not for them."""
+        """Detach clients from a target that they may not see."""
         ended = []
         for session in self.overrides.of(target):
             peer = self._owners[session]
@@ -156,16 +162,16 @@ class Multiplexer:
         return [*self._commands(peer.collected.starts()), *asked]
 
     def _refused(self, peer: DevtoolsClient) -> list[ToBrowser | ClientMessage]:
-        """Answers to what a client asked before, of which the browser's own answers are dropped."""
+        """Refuse a client's open commands. The browser's answers to them will be dropped."""
         waiting = self._take_back(peer, peer.sessions)
         return [ClientMessage(peer, self._error(sent.id, sent.session, peer, self._rules.hidden)) for sent in waiting]
 
     def lost(self, peer: DevtoolsClient) -> list[bytes]:
-        """Answers to all that a client waits for, of a browser or a page that is gone."""
+        """Return errors for all open commands of a client whose browser or page is gone."""
         return [self._error(sent.id, sent.session, peer, GONE) for sent in self._take_back(peer, peer.sessions)]
 
     def _take_back(self, peer: DevtoolsClient, sessions: Container[str]) -> list[_Sent]:
-        """What a client waits for in some sessions, which it waits for no longer."""
+        """Remove and return a client's open commands in some sessions."""
         waiting = {number: sent for number, sent in self._sent.items() if sent.peer is peer and sent.session in sessions}
         for number in waiting:
             del self._sent[number]
@@ -182,13 +188,13 @@ class Multiplexer:
         return error_reply(number, SERVER_ERROR, reason, None if session == peer.base else session)
 
     def add(self, caller: Caller, base: str, page: str | None = None) -> DevtoolsClient:
-        """Take in a client for which `base` was attached, to a page or the browser."""
+        """Add a client whose base session `base` is attached to a page or the browser."""
         peer = DevtoolsClient(caller, base, hidden=not self._rules.sees(caller), suspended=self._rules.rests(caller))
         self._own(peer, base, None, page)
         return peer
 
     def remove(self, peer: DevtoolsClient) -> None:
-        """Forget a client; what still arrives for it is dropped. Its base is for the caller to detach."""
+        """Forget a client. Messages for it are dropped. The caller has to detach its base session."""
         for session in peer.sessions:
             del self._owners[session]
             self.overrides.forget(session)
@@ -197,7 +203,7 @@ class Multiplexer:
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
     def from_peer(self, peer: DevtoolsClient, text: str | bytes) -> ToBrowser | ClientMessage:
-        """Take what a client sent: it goes to the browser, or an answer goes straight back."""
+        """Take a client's message. It goes to the browser, or the client gets an answer at once."""
         try:
             command = read_command(text)
         except NotACommandError as error:
@@ -219,7 +225,7 @@ class Multiplexer:
         return self._forward(peer, command)
 
     def _defers(self, peer: DevtoolsClient, command: DevtoolsCommand) -> bool:
-        """Whether a command is begun later: when the client may see again, or when the person lets go of the pages."""
+        """Whether a command is sent later: when the client may see again, or when the person releases control."""
         later = RULES if self._rules.trusts(peer.caller) else DEFERRED
         return (peer.hidden and command.method in HELD_UP) or (peer.suspended and command.method in later)
 
@@ -234,7 +240,7 @@ class Multiplexer:
         return ClientMessage(peer, encode({"id": command.id, "result": {}} | session))
 
     def _renamed(self, peer: DevtoolsClient, command: DevtoolsCommand) -> ToBrowser | ClientMessage | None:
-        """The removal of a script that was added again since the client was told its name, or is not in force now."""
+        """Handle the removal of a script whose identifier has changed, or which is not in force now."""
         given = _parameters(command)
         identifier = str(given.get("identifier"))
         known = peer.overrides.removed(command.session or peer.base, identifier)
@@ -245,7 +251,7 @@ class Multiplexer:
         return self._forward(peer, command._replace(parsed=command.parsed | {"params": given | {"identifier": known}}))
 
     def from_browser(self, message: bytes) -> ClientMessage | ClientMessages | OwnReply | BrowserEvent | ClientEnded | None:
-        """Take what Chromium sent; None when nobody waits for it any more."""
+        """Take a message of Chromium. None means that nobody waits for it."""
         arrival = read_arrival(message)
         if not isinstance(arrival, BrowserMessage):
             return self._own_business(arrival)
@@ -291,7 +297,7 @@ class Multiplexer:
         return ClientMessage(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
 
     def _caught_up(self, arrival: BrowserMessage) -> ClientMessages | None:
-        """What a client was not told in private, as events; nothing if it may not see again by now, or the session ended."""
+        """Return events that a client missed in private mode; None if it may not see now, or the session has ended."""
         assert arrival.id is not None
         peer, session, method = self._questions.pop(arrival.id)
         result = orjson.loads(arrival.message).get("result")
@@ -316,7 +322,7 @@ class Multiplexer:
         return ClientMessages(peer, [event, *lost]) if lost else ClientMessage(peer, event)
 
     def _follow(self, peer: DevtoolsClient, event: Object) -> list[bytes]:
-        """Keep to the sessions that there are; what comes back is for the client, after the event."""
+        """Follow attached and detached sessions. Return errors for the client, to send after the event."""
         session = event["params"]["sessionId"]
         if event["method"] == "Target.attachedToTarget":
             info = event["params"].get("targetInfo", {})
@@ -326,9 +332,9 @@ class Multiplexer:
         return self._end(peer, peer.below(session)) if session in peer.sessions else []
 
     def _end(self, peer: DevtoolsClient, sessions: list[str]) -> list[bytes]:
-        """Forget sessions, and answer what was asked in them.
+        """Forget sessions and return errors for their open commands.
 
-        Each answer names its session, which clients that keep books of them have crossed out by then, and drop it.
+        Each error names its session. Clients that track sessions ignore errors for ended ones.
         """
         for ended in sessions:
             del self._owners[ended], peer.sessions[ended]
@@ -379,7 +385,7 @@ def _parameters(command: DevtoolsCommand) -> Object:
 
 
 def _too_large(command: int, session: str | None) -> bytes:
-    """What a script that threw would answer: Playwright takes another error for the end of the document."""
+    """Return the reply of a script that threw. Playwright takes any other error for the end of the document."""
     thrown = {"type": "object", "subtype": "error", "className": "Error", "description": f"Error: The result is over {MAX_VALUE} bytes"}
     details = {"exceptionId": 0, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": thrown}
     reply: Object = {"id": command, "result": {"result": thrown, "exceptionDetails": details}}

@@ -4,27 +4,27 @@ import asyncio
 from collections import deque
 
 BACKLOG_BYTES = 32 << 20
-"""What may wait for one client. A message may be larger than this by itself, if little waits before it."""
+"""Limit of bytes that wait for one client. A larger message is accepted while little else waits."""
 SHARED_BYTES = 96 << 20
-"""What may wait for all programs together, beside what is for processes of the sandbox's own and for people."""
+"""Limit of bytes that wait for all programs together. The sandbox's own processes and people do not count."""
 
 
 class SharedBacklog:
-    """What waits for several clients together."""
+    """The bytes that wait for several clients together."""
 
     def __init__(self, limit: int = SHARED_BYTES) -> None:
         self._limit = limit
         self.waiting = 0
-        """Bytes."""
+        """Bytes that wait."""
 
     @property
     def exceeded(self) -> bool:
-        """Whether too much waits."""
+        """Whether the limit is exceeded."""
         return self.waiting > self._limit
 
 
 class Outbox:
-    """Messages for one client, bounded, so that a slow one costs nobody else anything; `share` is what it has with others."""
+    """The bounded send queue of one client. `share` is the backlog that it shares with other clients."""
 
     def __init__(self, limit: int = BACKLOG_BYTES, share: SharedBacklog | None = None) -> None:
         self._limit = limit
@@ -37,7 +37,7 @@ class Outbox:
 
     @property
     def overflowed(self) -> bool:
-        """Whether it was closed because the client fell too far behind."""
+        """Whether the queue was closed because the client fell too far behind."""
         return self._overflow.is_set()
 
     async def overflow(self) -> None:
@@ -46,11 +46,11 @@ class Outbox:
 
     @property
     def closed(self) -> str | None:
-        """Why nothing more is sent; None while it is open."""
+        """The reason for the end; None while the queue is open."""
         return self._closed
 
     def put(self, message: bytes) -> None:
-        """Queue a message; over the bound the outbox closes and drops what it holds."""
+        """Queue a message. Over the limit, the queue closes and drops its content."""
         if self._closed is not None:
             return
         if self._bytes > self._limit or (self._bytes and self._share.exceeded):
@@ -63,17 +63,17 @@ class Outbox:
         self._news.set()
 
     def drop(self) -> None:
-        """Hand out nothing more of what waits."""
+        """Drop everything that waits."""
         self._waiting.clear()
         self._count(-self._bytes)
 
     def close(self, reason: str) -> None:
-        """Take no more messages; what waits is still handed out."""
+        """Accept no more messages. What waits is still sent."""
         self._closed = self._closed or reason
         self._news.set()
 
     async def get(self) -> bytes | None:
-        """The next message; None once the outbox is closed and empty."""
+        """Return the next message; None once the queue is closed and empty."""
         while not self._waiting:
             if self._closed is not None:
                 return None

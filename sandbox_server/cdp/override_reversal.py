@@ -1,6 +1,6 @@
-"""How what a client has put in force in a page is taken off and put back, by the method that put it there.
+"""How each lasting effect on a page is taken off and put back, by the method that set it.
 
-`methods.txt` says which methods those are (`lasts`); `test_undone.py` that none is missing here.
+`methods.txt` marks those methods with `lasts`. `test_undone.py` checks that none is missing here.
 """
 
 from collections.abc import Mapping
@@ -14,20 +14,20 @@ SCRIPTS = {
     "Page.addScriptToEvaluateOnNewDocument": "Page.removeScriptToEvaluateOnNewDocument",
     "Page.addScriptToEvaluateOnLoad": "Page.removeScriptToEvaluateOnLoad",
 }
-"""What is taken off by the identifier that Chromium gave it."""
+"""Methods whose effect is removed by the identifier that Chromium returned."""
 
 type Step = tuple[str, Object]
 
 
 class Reversal(NamedTuple):
-    """How one is taken off, and what is sent to put it back."""
+    """How one effect is taken off, and how it is put back."""
 
     off: tuple[Step, ...]
     back: tuple[Step, ...] = ((AGAIN, {}),)
     key: tuple[str, ...] = ()
-    """Parameters by which it is another one."""
+    """The parameters that tell two effects of one method apart."""
     carried: tuple[str, ...] = ()
-    """Parameters that taking it off has, too."""
+    """The parameters that the reversing command repeats."""
 
 
 def _off(method: str, key: tuple[str, ...] = (), carried: tuple[str, ...] | None = None, **params: Any) -> Reversal:
@@ -145,4 +145,4 @@ UNDONE: Mapping[str, Reversal] = {
     "SmartCardEmulation.enable": _off("SmartCardEmulation.disable"),
     "WebAuthn.enable": _off("WebAuthn.disable"),
 }
-"""By what is put in force."""
+"""The reversals by method."""

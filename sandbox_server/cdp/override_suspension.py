@@ -1,6 +1,6 @@
-"""What clients put in force in pages rests while a person has them: it is taken off, and put back when that person lets go.
+"""Suspends clients' overrides while a person has the pages, and restores them when that person releases control.
 
-Scripts for new documents get another name when they are added again, of which their client knows nothing.
+A script for new documents gets a new identifier when it is added again; its client keeps the old one.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class _Readded(NamedTuple):
 
 
 class OverrideSuspension:
-    """Does so for all clients of a browser; `number` gives the ids of commands."""
+    """Suspends and restores overrides for all clients of a browser. `number` returns the next id for a command."""
 
     def __init__(self, rules: ClientRules, overrides: Overrides, number: Callable[[], int]) -> None:
         self._rules = rules
@@ -38,7 +38,7 @@ class OverrideSuspension:
         self._due: list[bytes] = []
 
     def rest(self, peer: DevtoolsClient) -> list[ToBrowser | ClientEnded]:
-        """Keep to whether what a client put in force may be so: take it off for a person who has the pages, or put it back."""
+        """Take off a client's overrides for a person who has the pages, or put them back."""
         resting = self._rules.rests(peer.caller)
         if resting == peer.suspended:
             return []
@@ -46,27 +46,30 @@ class OverrideSuspension:
         return self._taken_off(peer) if resting else self._put_back(peer)
 
     def due(self) -> list[bytes]:
-        """What follows for the browser from what was said since this was asked last."""
+        """Return and clear the messages for the browser that follow from earlier calls."""
         due, self._due = self._due, []
         return due
 
     def keep(self, peer: DevtoolsClient, session: str, method: str, params: Object, arrival: BrowserMessage) -> None:
-        """Keep a script that Chromium has named, as the reply says, if it took it."""
+        """Keep a script and the identifier from Chromium's reply, if Chromium accepted it."""
         if (identifier := _identifier(arrival)) is None:
             return
         peer.overrides.added(session, method, params, identifier)
-        if peer.suspended and not self._rules.trusts(peer.caller):  # a person took the pages before it was there
+        if peer.suspended and not self._rules.trusts(peer.caller):  # a person took control before the reply came
             self._due += map(self._unanswered, peer.overrides.take_off())
 
     def answered(self, arrival: BrowserMessage) -> bool:
-        """Take a reply to what was added again; false where it is for somebody else."""
+        """Take a reply to a script that was added again. Return False if the reply is for someone else."""
         again = self._readded.pop(arrival.id or 0, None)
         if again and (known := _identifier(arrival)):
             self._named(again, known)
         return again is not None
 
     def greet(self, peer: DevtoolsClient, session: str, info: Object, *, waits: bool) -> None:
-        """Have nobody drive the browser's own tools; and no client hold up the pages of a person who has them."""
+        """Set up a new session of a client.
+
+        Sessions on the browser's own tools are ended. Pages of a person who has control are not held up.
+        """
         if self._rules.trusts(peer.caller):
             return
         if waits and (peer.suspended or sealed(info)):
@@ -75,18 +78,18 @@ class OverrideSuspension:
             self.detach(session, peer)
 
     def detach(self, session: str, peer: DevtoolsClient) -> None:
-        """End one session of a client's."""
+        """End one session of a client."""
         self._due.append(self._unanswered(_detached(session, peer)))
 
     def shun(self, above: str, event: Object) -> None:
-        """End a session on what no client sees, which its client was not told of; the page does not wait for it."""
+        """End a session on a target that no client may see. The page does not wait for it."""
         if event["method"] == "Target.attachedToTarget":
             session = event["params"]["sessionId"]
             self._due.append(self._unanswered((session, "Runtime.runIfWaitingForDebugger", {})))
             self._due.append(self._unanswered((above, "Target.detachFromTarget", {"sessionId": session})))
 
     def forget(self, peer: DevtoolsClient) -> None:
-        """A client has gone."""
+        """Forget a client that has gone."""
         self._readded = {number: again for number, again in self._readded.items() if again.peer is not peer}
 
     def _taken_off(self, peer: DevtoolsClient) -> list[ToBrowser | ClientEnded]:
@@ -99,7 +102,7 @@ class OverrideSuspension:
         return [ToBrowser(self._unanswered(sent)) for sent in (*ended, *off, *self._waiting(peer))]
 
     def _waiting(self, peer: DevtoolsClient) -> list[Sent]:
-        """What lets pages go on that wait for a client to be done with them."""
+        """Return commands that resume pages which wait for a client's debugger."""
         if self._rules.trusts(peer.caller):
             return []
         return [(session, "Runtime.runIfWaitingForDebugger", {}) for session, above in peer.sessions.items() if above]
@@ -116,7 +119,7 @@ class OverrideSuspension:
         return found
 
     def _named(self, again: _Readded, known: str) -> None:
-        """Learn the new name; the script goes at once if nobody wants it there any more."""
+        """Store the new identifier. The script is removed at once if nobody wants it any more."""
         if not again.peer.overrides.readded(again.session, again.identifier, known):
             self._due.append(self._unanswered((again.session, SCRIPTS[again.method], {"identifier": known})))
         elif again.peer.suspended:
@@ -132,6 +135,6 @@ def _detached(session: str, peer: DevtoolsClient) -> Sent:
 
 
 def _identifier(arrival: BrowserMessage) -> str | None:
-    """What Chromium calls a script that was added; None where it was not."""
+    """Return Chromium's identifier of an added script; None if the reply has none."""
     identifier = (orjson.loads(arrival.message).get("result") or {}).get("identifier")
     return identifier if isinstance(identifier, str) else None

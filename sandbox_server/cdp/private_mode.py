@@ -1,8 +1,8 @@
-"""DevTools while a person is private: what goes on for clients that may not see, and what stands still until it ends.
+"""DevTools in private mode: what a client that may not see pages still receives, and what is withheld.
 
-Whatever is not listed here is refused, and whatever event is not listed is dropped, those of newer browsers too. A client keeps its
-sessions: pages, frames and contexts that come and go are told without a word of what is in them, so that it finds its way when it may see
-again.
+Commands that are not listed here are refused and events that are not listed are dropped, also those of newer browsers.
+A client keeps its sessions. Pages, frames and contexts that come and go are reported without content, so that it can
+continue afterwards.
 """
 
 import re
@@ -19,7 +19,7 @@ HELD_UP = {
     "Page.startScreencast": ("Page.stopScreencast", "Page.startScreencast"),
     "Tracing.start": ("Tracing.end", None),
 }
-"""What has the browser collect for a client, or stop for it: each with what ends that, and what begins it again."""
+"""Commands that make the browser collect events or pause, each with the commands that stop and restart that."""
 _ENDS = {
     "Network.disable": "Network.enable",
     "Page.stopScreencast": "Page.startScreencast",
@@ -27,7 +27,7 @@ _ENDS = {
     "Page.disable": "Page.enable",
 }
 CAUGHT_UP = {"Page.enable": "Page.getFrameTree", "Target.setDiscoverTargets": "Target.getTargets"}
-"""What a client learns addresses by, each with what they are asked for afterwards."""
+"""Commands that report URLs, each with the query that catches up afterwards."""
 
 _NEUTRAL = frozenset(
     f"{domain}.{name}"
@@ -47,13 +47,13 @@ _BLANK: dict[str, str] = dict.fromkeys(
 
 
 class CollectedEvents:
-    """What has been begun for one client that must not go on while it may not see, by session and command."""
+    """What one client has started that must stop while it may not see pages, by session and command."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[str, str], Object] = {}
 
     def note(self, session: str, command: DevtoolsCommand) -> None:
-        """Take a command that the client sent."""
+        """Record a command of the client."""
         params: Any = command.parsed.get("params")
         given = params if isinstance(params, dict) else {}
         if command.method in HELD_UP or command.method in CAUGHT_UP:
@@ -62,11 +62,11 @@ class CollectedEvents:
             self._begun.pop((session, begun), None)
 
     def forget(self, session: str) -> None:
-        """A session ended, and with it what was begun in it."""
+        """Forget a session that ended, and what was started in it."""
         self._begun = {at: params for at, params in self._begun.items() if at[0] != session}
 
     def stops(self) -> list[tuple[str, str, Object]]:
-        """Sessions and commands that end all of it."""
+        """Return the commands that stop all of it, with their sessions."""
         found: list[tuple[str, str, Object]] = []
         for (session, method), _ in list(self._begun.items()):
             if method not in HELD_UP:
@@ -78,7 +78,7 @@ class CollectedEvents:
         return found
 
     def starts(self) -> list[tuple[str, str, Object]]:
-        """Sessions and commands that begin it again."""
+        """Return the commands that start all of it again, with their sessions."""
         return [
             (session, again, params)
             for (session, method), params in self._begun.items()
@@ -86,19 +86,19 @@ class CollectedEvents:
         ]
 
     def missed(self) -> list[tuple[str, str]]:
-        """Sessions and what to ask in them, by which the client learns what it was not told."""
+        """Return the queries, with their sessions, by which the client catches up."""
         return [(session, CAUGHT_UP[method]) for session, method in self._begun if method in CAUGHT_UP]
 
 
 def is_quiet(command: DevtoolsCommand) -> bool:
-    """Whether a command tells a client nothing of a page."""
+    """Whether the result of a command reveals nothing of a page."""
     if command.method == "Page.addScriptToEvaluateOnNewDocument":
         return not acts(command)
     return effect_of(command.method) == "quiet"
 
 
 def neutral(arrival: BrowserMessage) -> BrowserMessage | None:
-    """An event without a word of what is on a page; None for one that is not told at all."""
+    """Return an event without page content; None if the event is withheld."""
     found = _EVENT.match(arrival.message)
     if found is None or found[1].decode() not in _NEUTRAL:
         return None
@@ -106,13 +106,13 @@ def neutral(arrival: BrowserMessage) -> BrowserMessage | None:
 
 
 def blanked(arrival: BrowserMessage, *, names: bool = True) -> BrowserMessage:
-    """A message without addresses and titles, nor, with `names`, what windows are called."""
+    """Return a message without URLs and titles; with `names`, without window names too."""
     blank = _BLANK | ({"name": ""} if names else {})
     return arrival._replace(message=encode(_without(orjson.loads(arrival.message), blank)))
 
 
 def caught_up(method: str, result: Object) -> list[Object]:
-    """Events that tell a client where frames and targets are by now."""
+    """Return events with the current state of frames and targets."""
     if method == "Target.getTargets":
         return [{"method": "Target.targetInfoChanged", "params": {"targetInfo": info}} for info in result.get("targetInfos", ())]
     return [

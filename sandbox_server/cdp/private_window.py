@@ -1,6 +1,6 @@
-"""The window of a person who is private, in a browser context of its own: without cookies, storage, workers and scripts of anybody's.
+"""The private window: a window for a person in private mode, in a browser context without cookies, storage or scripts.
 
-It is there as long as that person is private. Nothing is downloaded in it: the folder for downloads is the agent's, too.
+It exists while that person is in private mode. Downloads are off in it, because the agent can read the download folder.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from sandbox_server.core.errors import Conflict, ResourceExhausted, Unavailable
 
 BLANK = "about:blank"
 CLOSE_SECONDS = 1.0
-"""For closing it; a browser that does not is ended, for nobody else may see it."""
+"""Seconds to close the window. If it fails, the browser is ended, because nobody else may see the window."""
 END_SECONDS = 4.0
-"""For the end of such a browser."""
+"""Seconds for the browser to end."""
 GO_SECONDS = 2.0
 MAX_PAGES = 50
-"""Pages in it with which another may be opened."""
+"""Limit of pages in the window."""
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class _Window(NamedTuple):
 
 
 class PrivateWindow:
-    """Opens and closes it."""
+    """Opens and closes the private window."""
 
     def __init__(self, browser: BrowserSupervisor) -> None:
         self._browser = browser
@@ -42,22 +42,22 @@ class PrivateWindow:
         self._turn = asyncio.Lock()
 
     async def open(self, person: str, url: str) -> None:
-        """Open a window in front, at an address; another one in the same context where there is one.
+        """Open a window at a URL and bring it to the front, in the existing context if there is one.
 
-        Raises Conflict where that person is not private, ResourceExhausted where there are too many, and Unavailable.
+        Raises Conflict if that person is not in private mode, ResourceExhausted at the limit of pages, and Unavailable.
         """
         async with self._turn:
             link = await self._browser.link()
             if self._browser.holding.private != person:
-                raise Conflict(f"{person} is not private", reason="not_private")
+                raise Conflict(f"{person} is not in private mode", reason="not_private")
             context = await self._context(link, person)
             try:
                 await _show(link, context, url)
             except CommandRefused as refused:
-                raise Unavailable(f"the browser opens no window: {refused}", retry_after=1.0) from None
+                raise Unavailable(f"the browser cannot open a window: {refused}", retry_after=1.0) from None
 
     async def keep(self, holding: Holding | None = None) -> None:
-        """Close it, unless its person is private."""
+        """Close the window, unless its person is still in private mode."""
         async with self._turn:
             if self._window and (holding is None or holding.private != self._window.person):
                 await self._close()
@@ -71,7 +71,7 @@ class PrivateWindow:
         return context
 
     async def _close(self) -> None:
-        """Close it; Chromium asks no page whether it may."""
+        """Close the context; Chromium does not ask pages for permission."""
         window, self._window = self._window, None
         if window is None or window.link.over:
             return
@@ -103,7 +103,7 @@ async def _show(link: BrowserLink, context: str, url: str) -> None:
 
 
 async def _go(link: BrowserLink, page: str, url: str) -> None:
-    """Go to an address, which is asked for once; a site that is slow is not waited for."""
+    """Navigate to a URL. The navigation is started once, and slow sites are not waited for."""
     insider = await InternalClient.of(link)
     try:
         session = (await insider.command("Target.attachToTarget", targetId=page, flatten=True))["sessionId"]

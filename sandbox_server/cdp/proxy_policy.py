@@ -1,7 +1,7 @@
-"""Having a browser that runs go through a proxy, or through none, at once.
+"""Makes a running browser use another proxy, or none, at once.
 
-It notices by itself that its policies have changed, but waits until they have stayed the same for some seconds. Its page about policies
-has a button that does not wait; the page is opened where nobody sees it. From there an address is asked for that only the proxy answers.
+Chromium notices changed policy files by itself, but only after some seconds. The reload button of `chrome://policy`
+works at once; the page is opened hidden. A URL that only the proxy answers then shows which setting is in force.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _READ = "chrome.send('reloadPolicies')"
 
 
 async def take_proxy(link: BrowserLink, *, proxied: bool) -> None:
-    """Have the policies read, and return once the browser does what they say of the proxy; raises Unavailable."""
+    """Reload the policies, and return when the browser uses the proxy as they say; raises Unavailable."""
     opened = await link.command("Target.createTarget", url=PAGE, hidden=True)
     try:
         page = _Page(link, *await link.attach(OWNER, opened["targetId"]))
@@ -38,14 +38,14 @@ async def take_proxy(link: BrowserLink, *, proxied: bool) -> None:
         finally:
             page.detach()
     except TimeoutError:
-        raise Unavailable("the browser does not take the proxy yet; it will within seconds", retry_after=10.0) from None
+        raise Unavailable("the browser does not use the new proxy setting yet; try again in a few seconds", retry_after=10.0) from None
     finally:
         with suppress(Failure):  # it has gone with the browser
             await link.command("Target.closeTarget", targetId=opened["targetId"])
 
 
 class _Page:
-    """One page, and our session on it."""
+    """One hidden page, and a session on it."""
 
     def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox) -> None:
         self._link = link
@@ -54,7 +54,7 @@ class _Page:
         self._last = 0
 
     async def press(self, ready: str, action: str) -> None:
-        """Run an action once the page is ready for it."""
+        """Run `action` once `ready` holds on the page."""
         params = {"expression": f"({ready}) && ({action}, true)", "returnByValue": True}
         while True:
             answer = await self._ask("Runtime.evaluate", params)
@@ -63,12 +63,12 @@ class _Page:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def reaches(self, url: str) -> bool:
-        """Whether an address can be loaded."""
+        """Whether a URL can be loaded."""
         answer = await self._ask("Page.navigate", {"url": url})
         return not answer.get("result", {}).get("errorText")
 
     def detach(self) -> None:
-        """Let go of it."""
+        """Disconnect from the page."""
         self._link.detach(self._peer)
 
     async def _ask(self, method: str, params: Mapping[str, Any]) -> Object:

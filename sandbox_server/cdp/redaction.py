@@ -1,7 +1,7 @@
-"""Secrets that a person typed into a page, taken out of whatever clients of DevTools are told, our API among them.
+"""Redaction: masks secrets that a person typed in everything that DevTools clients receive, the API included.
 
-It knows a secret as it was typed, as part of a form that is sent, in HTML, and in Base64; and its beginning and its end as they were typed,
-where they stand alone or are long. What a page or a script makes of it otherwise, it does not know: `docs/security.md` says what is left.
+A secret is found as typed, form-encoded, in HTML and in Base64. Its beginning and end are found as typed, if they stand
+alone or are long. Other encodings are not found: see `docs/security.md`.
 """
 
 import base64
@@ -18,18 +18,18 @@ from sandbox_server import patterns
 from sandbox_server.cdp.messages import NotACommandError, encode, read_message, refusal
 
 MAX_SECRETS = 64
-"""The latest that are kept in mind."""
+"""Limit of remembered secrets; the latest are kept."""
 MIN_LENGTH = 6
-"""Characters of the shortest secret that is looked for: shorter ones are in everything."""
+"""Length of the shortest secret that is masked. Shorter strings occur everywhere."""
 MIN_PART = 4
-"""Characters of the shortest beginning or end of a secret that is looked for, where it stands alone."""
+"""Length of the shortest beginning or end that is masked where it stands alone."""
 LONG_PART = 6
-"""So long, it is looked for within other words, too."""
+"""From this length on, a beginning or end is masked within other words too."""
 MAX_PART = 64
-"""Of a longer one, what follows these is looked for as the secret's end alone."""
+"""Of a longer secret, only these last characters are searched as its end."""
 MIN_BASE64 = 8
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{4096,}={0,2}")
-"""Pictures and the like, in which a short word may stand by chance."""
+"""Long Base64 runs, such as images, in which a short word may occur by chance."""
 _SAID = frozenset(
     [
         "object",
@@ -82,13 +82,13 @@ _SAID = frozenset(
         "title",
     ]
 )
-"""Words of the protocol's own; to hide one would tell clients nonsense of every page."""
+"""Words of the protocol itself. Masking one would make every message useless."""
 _KEPT = ("id", "method", "sessionId")
 MASK = "(hidden)"
 
 
 class SecretRedaction:
-    """What nobody is to be told; in memory alone."""
+    """The secrets to mask, kept in memory only."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
@@ -96,7 +96,7 @@ class SecretRedaction:
         self._found: tuple[bytes, ...] = ()
 
     def add(self, secret: str) -> None:
-        """Keep one in mind; one that is too short is not looked for."""
+        """Remember a secret. One that is too short is not masked."""
         if len(secret) < MIN_LENGTH:
             return
         self._known[secret] = dict(_forms(secret))
@@ -106,7 +106,7 @@ class SecretRedaction:
         self._learn()
 
     def discard(self, secret: str) -> None:
-        """Forget one: the beginning of another."""
+        """Forget a value that is only the beginning of another secret."""
         if self._known.pop(secret, None):
             self._learn()
 
@@ -116,7 +116,10 @@ class SecretRedaction:
         self._found = tuple({written for form in forms for written in _written(form)})
 
     def redacted(self, message: bytes) -> bytes:
-        """A message for a client without them; an error, or for an event nothing, where it cannot be read."""
+        """Return a message with secrets masked.
+
+        If the message cannot be parsed, returns an error for a reply and nothing for an event.
+        """
         if not any(found in message for found in self._found):
             return message
         try:
@@ -154,7 +157,7 @@ class SecretParts:
         self._end = _beginnings(secret[::-1])
 
     def masked(self, text: str) -> str:
-        """A text without them; in time that grows as the text does."""
+        """Return a text with the parts masked, in linear time."""
         beginning, end = self.ends
         if beginning in text:
             text = self._beginning.sub(partial(_mask, text), text)
@@ -165,14 +168,14 @@ class SecretParts:
 
 
 def _beginnings(secret: str) -> patterns.Pattern[str]:
-    """Matches the longest beginning from where it starts: each further character is taken or not, and nothing is tried twice."""
+    """Return a pattern for the longest beginning. It has no backtracking: each further character matches or ends it."""
     rest = secret[MIN_PART:MAX_PART]
     optional = "".join(f"(?:{patterns.escape(each)}" for each in rest) + ")?" * len(rest)
     return patterns.compile(patterns.escape(secret[:MIN_PART]) + optional)
 
 
 def _mask_back(text: str, match: patterns.Match[str]) -> str:
-    """As `_mask`, in a text that is read from its end."""
+    """Mask like `_mask`, in a reversed text."""
     masked = _mask(text, match)
     return MASK[::-1] if masked == MASK else masked
 
@@ -185,14 +188,14 @@ def _mask(text: str, match: patterns.Match[str]) -> str:
 
 
 def _forms(secret: str) -> Iterator[tuple[str, str]]:
-    """How a secret may be written, each with what is written instead."""
+    """Yield the encodings of a secret, each with its mask."""
     for form in {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), html.escape(secret), html.escape(secret, quote=False)}:
         yield form, MASK
         yield from _in_base64(form.encode("utf-8", "surrogatepass"))
 
 
 def _in_base64(content: bytes) -> Iterator[tuple[str, str]]:
-    """What of Base64 is the same whatever surrounds the content, for each place in a group of three bytes that it may begin at."""
+    """Yield what the Base64 of a content has in common in any surroundings, for each of three offsets, with its mask."""
     for before in range(3):
         whole = base64.b64encode(bytes(before) + content).decode()
         middle = whole[(0, 2, 3)[before] : len(whole) - (0, 3, 2)[(before + len(content)) % 3]]
@@ -201,7 +204,7 @@ def _in_base64(content: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _written(form: str) -> Iterator[bytes]:
-    """How a form may be written in JSON."""
+    """Yield the ways in which a string may be written in JSON."""
     for ascii_only in (True, False):
         text = json.dumps(form, ensure_ascii=ascii_only)[1:-1]
         yield text.encode("utf-8", "surrogatepass")

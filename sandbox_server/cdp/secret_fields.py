@@ -1,7 +1,8 @@
-"""The fields of pages that take secrets: whether one has the focus, in whichever page, frame or shadow tree that is open to scripts.
+"""Secret fields: whether a field that takes secrets has the focus, in any page, frame or open shadow tree.
 
-A client of our own attaches to every page and runs a script in a world of its own in each of its documents. The page can neither see that
-world nor call its binding; and it cannot tell that anybody looks, as it could if the domain Runtime were enabled.
+A client of the server's own attaches to every page and runs a script in an isolated world of each document. The page
+can neither see that world nor call its binding. It cannot detect the script either, as it could if the Runtime domain
+were enabled.
 """
 
 import asyncio
@@ -37,9 +38,10 @@ def _script() -> str:
 
 
 class SecretFields:
-    """Follows each browser in turn.
+    """Follows the secret fields of each browser in turn.
 
-    `focused` is called when a field for a secret gets the focus, `typed` with what is in one after each key, and what was before.
+    `focused` is called when a secret field gets the focus. `typed` gets a field's value after each key, and its value
+    before.
     """
 
     def __init__(self, focused: Callable[[], None], typed: Typed) -> None:
@@ -50,7 +52,7 @@ class SecretFields:
         self._news = asyncio.Event()
         self._tasks = Tasks()
         self.secret = False
-        """Whether a field for a secret has the focus."""
+        """Whether a secret field has the focus."""
 
     async def follow(self, link: BrowserLink) -> None:
         """Follow a new browser from now on."""
@@ -61,17 +63,17 @@ class SecretFields:
         self._following = self._tasks.start(self._follower.follow(), name="fields of pages")
 
     async def changed(self, known: bool) -> None:
-        """Wait until it is otherwise than what is known."""
+        """Wait until the value differs from `known`."""
         while self.secret == known:
             await self._news.wait()
 
     def discard_messages(self) -> None:
-        """Have pages forget what they wrote to their consoles: it was written in private, and is told to whoever asks later."""
+        """Clear the pages' console messages from private mode, which a later client would receive."""
         if self._follower:
             self._follower.discard_messages()
 
     async def close(self) -> None:
-        """Let go of the browser."""
+        """Disconnect from the browser."""
         await self._tasks.close()
 
     def _tell(self, *, secret: bool) -> None:
@@ -87,7 +89,7 @@ class SecretFields:
 
 
 class _SecretFieldFollower:
-    """Attached to a browser, and to each page and frame as it appears."""
+    """A client attached to one browser, and to each page and frame as it appears."""
 
     def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox, tell: Callable[..., None], typed: Typed) -> None:
         self._typed = typed
@@ -98,11 +100,11 @@ class _SecretFieldFollower:
         self._last = 0
         self._binding = f"tandem_{secrets.token_hex(8)}"
         self._waiting: dict[int, tuple[str, Callable[[Object], None]]] = {}
-        """What is done with the answers to commands, by their numbers; each with its session."""
+        """The handlers of open commands by id, each with its session."""
         self._places: dict[str, tuple[str, str]] = {}
-        """Session and frame of each binding."""
+        """The session and frame of each binding."""
         self._focused: set[tuple[str, str]] = set()
-        """Those in whose document a field for a secret has the focus."""
+        """The documents, by session and frame, in which a secret field has the focus."""
         self._shown: set[str] = set()
 
     async def follow(self) -> None:
@@ -118,7 +120,7 @@ class _SecretFieldFollower:
             self._link.detach(self._peer)
 
     def discard_messages(self) -> None:
-        """Have every page forget the messages of its console."""
+        """Clear the console messages of every page."""
         for session in self._shown:
             self._send("Runtime.discardConsoleEntries", {}, session)
             self._send("Log.clear", {}, session)
@@ -153,12 +155,12 @@ class _SecretFieldFollower:
         self._tell(secret=bool(self._focused))
 
     def _went(self, session: str, frame: Object) -> None:
-        """A frame has another document; with the one at the top all below it have gone."""
+        """A frame has a new document. If it is the top frame, all frames below it are gone."""
         self._leave(session, frame["id"] if "parentId" in frame else None)
         self._enter(session, frame["id"])
 
     def _leave(self, session: str, frame: str | None) -> None:
-        """Forget what was in a frame, or in all of a session."""
+        """Forget the bindings of a frame, or of a whole session."""
         gone = {binding for binding, place in self._places.items() if place[0] == session and frame in (None, place[1])}
         for binding in gone:
             self._focused.discard(self._places.pop(binding))
@@ -185,12 +187,12 @@ class _SecretFieldFollower:
             self._enter_all(session, child)
 
     def _enter(self, session: str, frame: str) -> None:
-        """Run the script in the document of a frame."""
+        """Run the script in a frame's document."""
         made = self._send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD}, session)
         self._waiting[made] = session, lambda result: self._look(session, frame, result["executionContextId"])
 
     def _look(self, session: str, frame: str, context: int) -> None:
-        binding = f"{self._binding}_{self._last}"  # one of its own for each: a second one of a name is not made
+        binding = f"{self._binding}_{self._last}"  # a new name each time: Chromium does not add a binding twice
         self._places[binding] = session, frame
         self._send("Runtime.addBinding", {"name": binding, "executionContextId": context}, session)
         self._send("Runtime.evaluate", {"expression": _script().replace("__binding__", binding), "contextId": context}, session)

@@ -1,4 +1,4 @@
-"""A secret put into a field of a page, for a person: into the element and at the origin that it is meant for, or nowhere."""
+"""Secret fill: puts a person's secret into a page's field, only if selector and origin match."""
 
 from collections.abc import Iterator
 
@@ -25,33 +25,33 @@ _FILL = """function (origin, value) {
   this.dispatchEvent(new Event("change", { bubbles: true }));
   return this.value.length;
 }"""
-"""Looks where it is and fills in one step, so that no navigation comes between; what is no password field shows dots too."""
+"""Checks the origin and fills in one step, so that no navigation comes between. Plain text fields show dots too."""
 
 
 class SecretFill(Model):
-    """What is put where."""
+    """A secret and the field that it is for."""
 
     origin: str = Field(max_length=300)
-    """Of the document that the field is in: scheme, host and port."""
+    """The origin of the field's document: scheme, host and port."""
     selector: str = Field(max_length=1000)
     """CSS selector of the field."""
     secret: SecretStr = Field(min_length=1, max_length=MAX_LENGTH)
 
 
 async def put(link: BrowserLink, strip: TabStrip, drop: SecretFill) -> None:
-    """Fill the field in the page in front, or in a frame of it that is in the same process.
+    """Fill the field in the page in front, or in one of its frames in the same process.
 
-    Raises Conflict where no such page, origin or field is there, or where the field did not take all of it; Unavailable.
+    Raises Conflict if the page, origin or field does not exist or the field does not take the whole value; Unavailable.
     """
     page = next((tab.page for tab in await strip.tabs(link) if tab.active), None)
     if page is None:
-        raise Conflict("there is no page", reason="no_page")
+        raise Conflict("the browser has no open page", reason="no_page")
     insider = await InternalClient.of(link)
     try:
         session = (await insider.command("Target.attachToTarget", targetId=page, flatten=True))["sessionId"]
         await _fill(insider, session, drop)
     except CommandRefused as refused:
-        raise Conflict("the page went elsewhere: nothing was filled in", reason="gone") from refused
+        raise Conflict("the page navigated away: nothing was filled in", reason="gone") from refused
     finally:
         insider.leave()
 
@@ -65,20 +65,21 @@ async def _fill(insider: InternalClient, session: str, drop: SecretFill) -> None
             return await _put(insider, session, field, drop)
         there = there or found.get("value") is not False
     if there:
-        raise Conflict("there is no field of that selector that can be filled in", reason="no_field", selector=drop.selector)
-    raise Conflict(f"the page in front is not of {drop.origin}: nothing was filled in", reason="other_origin", origin=drop.origin)
+        raise Conflict("no field that can be filled in matches the selector", reason="no_field", selector=drop.selector)
+    raise Conflict(
+        f"the origin of the page in front is not {drop.origin}: nothing was filled in", reason="other_origin", origin=drop.origin
+    )
 
 
 async def _found(insider: InternalClient, session: str, frame: str, drop: SecretFill) -> Object:
-    """The field, as an object of a world that the page has no part in;
-    without an id where there is none, false where it is another origin."""
+    """Return the field as a remote object of an isolated world: without id if none matches, `False` for another origin."""
     context = (await insider.command("Page.createIsolatedWorld", session, frameId=frame, worldName=WORLD))["executionContextId"]
     given = [{"value": drop.origin}, {"value": drop.selector}]
     answer = await insider.command(
         "Runtime.callFunctionOn", session, functionDeclaration=_FIND, executionContextId=context, arguments=given
     )
     if "exceptionDetails" in answer:
-        raise Conflict(f"{drop.selector!r} is no CSS selector", reason="no_field", selector=drop.selector)
+        raise Conflict(f"{drop.selector!r} is not a valid CSS selector", reason="no_field", selector=drop.selector)
     found: Object = answer["result"]
     return found
 
@@ -89,9 +90,9 @@ async def _put(insider: InternalClient, session: str, field: str, drop: SecretFi
     answer = await insider.command("Runtime.callFunctionOn", session, functionDeclaration=_FILL, objectId=field, arguments=given)
     length = answer["result"].get("value")
     if length == -1 or length is None:
-        raise Conflict("the page went elsewhere: nothing was filled in", reason="gone")
+        raise Conflict("the page navigated away: nothing was filled in", reason="gone")
     if length != len(secret.encode("utf-16-le")) // 2:
-        raise Conflict("the field did not take all of it", reason="length")
+        raise Conflict("the field did not accept the whole value", reason="length")
 
 
 def _frames(tree: Object) -> Iterator[Object]:

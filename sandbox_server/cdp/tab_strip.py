@@ -1,7 +1,7 @@
-"""The tab strip: the tabs in their order, and the one in front.
+"""The tab strip: all tabs in order, and the active one.
 
-Chromium sends no event when a tab is brought to the front or moved, so each call asks. Chromium tells it of `tab` targets alone, while
-clients drive the `page` in each; a tab's page is learned by attaching to the tab for a moment.
+Chromium sends no event when a tab is activated or moved, so each call queries it. Chromium reports this for `tab`
+targets only, but clients drive the `page` inside. A short attachment to the tab finds its page.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.core.errors import NotFound, Unavailable
 
 PAGE_TIMEOUT = 1.0
-"""Seconds for a page, which may be stuck in a script, to tell its size."""
+"""Seconds for a page, which may be stuck in a script, to report its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,17 @@ class StripTab:
     """One tab of a window."""
 
     page: str
-    """Target id of its page."""
+    """Target id of the tab's page."""
     url: str
     title: str
     index: int
-    """Its place in the strip."""
+    """Position in the strip, from 0."""
     active: bool
-    """Whether it is the one in front in its window."""
+    """Whether it is the active tab of its window."""
 
 
 class InternalClient:
-    """A DevTools client inside this process: one command at a time, events kept until the next."""
+    """A DevTools client inside this process. It sends one command at a time and keeps events until the next."""
 
     def __init__(self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox) -> None:
         self.link = link
@@ -51,7 +51,10 @@ class InternalClient:
         return cls(link, *await link.attach(OWNER, None))
 
     async def command(self, method: str, session: str | None = None, timeout: float = COMMAND_TIMEOUT, **params: object) -> Object:
-        """Send a command and return its result; raises Refused, and Unavailable when no answer comes."""
+        """Send a command and return its result.
+
+        Raises CommandRefused if Chromium answers with an error, Unavailable if it does not answer in time.
+        """
         self._last += 1
         self.events.clear()
         address = {"sessionId": session} if session else {}
@@ -63,7 +66,7 @@ class InternalClient:
             raise Unavailable(f"the browser did not answer {method}", retry_after=1.0) from None
 
     def leave(self) -> None:
-        """Let go of the browser, and of all that was attached."""
+        """Disconnect from the browser and from every target."""
         self.link.detach(self._peer)
 
     async def _answer(self) -> Object:
@@ -79,7 +82,7 @@ class InternalClient:
 
 
 class TabStrip:
-    """Reads the tab strip of whichever browser runs."""
+    """Reads the tab strip of the running browser."""
 
     def __init__(self) -> None:
         self._insider: InternalClient | None = None
@@ -87,7 +90,7 @@ class TabStrip:
         self._lock = asyncio.Lock()
 
     async def tabs(self, link: BrowserLink) -> list[StripTab]:
-        """The tabs in the order of their windows and strips; raises Unavailable."""
+        """Return the tabs, ordered by window and position; raises Unavailable."""
         async with self._lock:
             insider = await self._enter(link)
             found = link.hidden_targets.without(await insider.command("Target.getTargets", filter=[{}]))["targetInfos"]
@@ -97,10 +100,13 @@ class TabStrip:
         return sorted((_tab(page, info) for page, info in named if page), key=lambda tab: tab.index)
 
     async def page_size(self, link: BrowserLink) -> tuple[int, int]:
-        """Width and height of the page in front, in CSS pixels; raises NotFound without one, Unavailable where it does not answer."""
+        """Return width and height of the page in front, in CSS pixels.
+
+        Raises NotFound if there is no page, Unavailable if it does not answer.
+        """
         front = next((tab for tab in await self.tabs(link) if tab.active), None)
         if front is None:
-            raise NotFound("there is no page")
+            raise NotFound("the browser has no open page")
         async with self._lock:
             insider = await self._enter(link)
             session = (await insider.command("Target.attachToTarget", targetId=front.page, flatten=True))["sessionId"]
@@ -117,7 +123,7 @@ class TabStrip:
         return self._insider
 
     async def _page_of(self, insider: InternalClient, tab: str, pages: set[str]) -> str | None:
-        """The page in a tab, which is another after some navigations; None when the tab closes just now."""
+        """Return the page in a tab, which some navigations replace; None if the tab is closing."""
         if self._pages.get(tab) not in pages:
             try:
                 self._pages[tab] = await _look(insider, tab)

@@ -1,4 +1,4 @@
-"""The open tabs, from DevTools events: what to open again after Chromium died."""
+"""The open tabs, followed by DevTools events, to restore them after a crash."""
 
 import asyncio
 import secrets
@@ -8,9 +8,9 @@ from typing import Any
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 MAX_TABS = 50
-"""Tabs opened again; a page that opened thousands is what killed the browser."""
+"""Limit of restored tabs. A page that opens thousands may be what crashed the browser."""
 _UNSHOWN = ("devtools://", "chrome://policy", "http://sandbox-proxy.invalid", "chrome-extension://", "chrome-untrusted://")
-"""Parts of the browser's own bars; while their window closes Chromium calls them pages."""
+"""Parts of the browser's own interface. While their window closes, Chromium lists them as pages."""
 _LOST_WITH_THE_PROCESS = ("blob:", "filesystem:")
 
 
@@ -23,26 +23,26 @@ class RestorableTabs:
         self._number, self._life = 0, secrets.token_hex(4)
         self._changed = asyncio.Event()
         self.context: str | None = None
-        """The default context; pages of others, such as a client's private one, are not a person's tabs."""
+        """The default context. Pages of other contexts, such as a private window, are not restored."""
 
     @property
     def urls(self) -> list[str]:
-        """What to open again; a page that cannot be had again is a blank one."""
+        """The URLs to restore. A page that cannot be loaded again becomes a blank one."""
         shown = list(self._pages.values())[-MAX_TABS:]
         return ["about:blank" if url.startswith(_LOST_WITH_THE_PROCESS) else url for url in shown]
 
     @property
     def pages(self) -> dict[str, str]:
-        """The address of each page, by its target id."""
+        """The URL of each page by target id."""
         return dict(self._pages)
 
     @property
     def state(self) -> str:
-        """A word that is another whenever the tabs are."""
+        """A token that changes whenever the tabs change."""
         return f"{self._life}-{self._number}"
 
     async def until_not(self, state: str, seconds: float) -> None:
-        """Wait until the tabs are not as they were in that state, or so long."""
+        """Wait until the state differs from `state`, for at most `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.state == state:
@@ -54,7 +54,7 @@ class RestorableTabs:
         return not self._pages
 
     def take(self, method: str, params: dict[str, Any]) -> bool:
-        """Follow an event of the Target domain; true when a tab was opened, closed or moved elsewhere."""
+        """Follow an event of the Target domain. Return True if a tab was opened, closed or navigated."""
         taken = self._take(method, params)
         if taken:
             self._tell()
@@ -72,7 +72,7 @@ class RestorableTabs:
         return True
 
     def forget(self) -> None:
-        """The browser is gone, and its tabs with it."""
+        """Forget all tabs of a browser that is gone."""
         self._pages.clear()
         self._tell()
 
@@ -82,11 +82,11 @@ class RestorableTabs:
         self._changed.clear()
 
     def save(self, urls: list[str]) -> None:
-        """Write down what to open again, should this process die with the browser."""
+        """Save the URLs to restore, in case this process dies with the browser."""
         self._file.write(urls)
 
     def saved(self) -> list[str]:
-        """What was written down last; nothing where nothing readable was."""
+        """Return the saved URLs; none if the file is missing or unreadable."""
         try:
             return [str(url) for url in self._file.read() or ()]
         except (OSError, TypeError, ValueError):
@@ -98,6 +98,6 @@ class RestorableTabs:
 
 
 def _is_bar(url: str) -> bool:
-    """Whether an address is of one of the browser's own bars: `chrome://<name>.top-chrome/`."""
+    """Whether a URL belongs to the browser's own interface: `chrome://<name>.top-chrome/`."""
     host, slash, _ = url.removeprefix("chrome://").partition("/")
     return url.startswith("chrome://") and host.endswith(".top-chrome") and bool(slash)

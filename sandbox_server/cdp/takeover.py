@@ -1,6 +1,6 @@
-"""What holds in the browser as a whole while a person has the pages: nothing that others prepared acts on them.
+"""Browser-wide rules while a person has the pages, so that nothing that others prepared acts on them.
 
-No service worker answers for the network, no device is emulated, no extension runs, and the browser's own tools that were open are closed.
+Service workers are bypassed, emulation is off, extensions are stopped, and open browser tools are closed.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ _BYPASS: Commands = {
 }
 
 PATIENCE = 2.0
-"""Seconds for the pages that are open: one that hangs is told when it goes on, and holds up nobody who takes control."""
+"""Seconds to wait for open pages. A page that hangs gets the rules later, and does not delay the takeover."""
 
 log = logging.getLogger(__name__)
 
 
 class TakeoverRules:
-    """Keeps the running browser to who has the pages. `emulation` is what others have shown on every page."""
+    """Applies the rules to the running browser. `emulation` is what others have set for every page."""
 
     def __init__(self, emulation: Emulation, extensions: Extensions) -> None:
         self._emulation = emulation
@@ -36,7 +36,10 @@ class TakeoverRules:
         self._turn = asyncio.Lock()
 
     async def keep(self, link: BrowserLink | None, holding: Holding, *, fresh: bool = False) -> None:
-        """Raise it, or take it down; a `fresh` browser has none yet. Raises Unavailable where an extension cannot be stopped."""
+        """Apply or lift the rules for the current lease. A `fresh` browser has none yet.
+
+        Raises Unavailable if an extension cannot be stopped.
+        """
         wanted = is_taken_over(holding)
         async with self._turn:
             if fresh:
@@ -47,7 +50,7 @@ class TakeoverRules:
             self._raised = wanted
 
     async def close(self) -> None:
-        """Let go of the browser."""
+        """Disconnect from the browser."""
         await self._bypass.close()
 
     async def _raise(self, link: BrowserLink) -> None:
@@ -57,7 +60,7 @@ class TakeoverRules:
         try:
             await self._extensions.stop(link)
         except Failure:
-            link.close("an extension could not be stopped")  # the next browser serves nobody before its own are
+            link.close("an extension could not be stopped")  # its successor stops them first
             raise
 
     async def _lower(self, link: BrowserLink) -> None:
@@ -65,7 +68,7 @@ class TakeoverRules:
             await _tried(each)
 
     async def _close_tools(self, link: BrowserLink) -> None:
-        """Close the browser's own tools: whoever opened them may have left something running there."""
+        """Close the browser's own tools: a script of whoever opened them may still run there."""
         for info in (await link.command("Target.getTargets", filter=[{}]))["targetInfos"]:
             if sealed(info) and info["type"] != "tab":
                 await _tried(link.command("Target.closeTarget", targetId=info["targetId"]))
@@ -77,7 +80,7 @@ def is_taken_over(holding: Holding) -> bool:
 
 
 async def _tried(what: Awaitable[object]) -> None:
-    """Do one thing, whatever becomes of it: a page that hangs keeps no person from taking the others."""
+    """Try one step and log a failure: a page that hangs must not prevent the rest of the takeover."""
     try:
         await what
     except Failure as failure:

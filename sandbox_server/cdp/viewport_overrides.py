@@ -1,6 +1,6 @@
-"""Which pages have another size than their place in the window: those that a client shows as another device.
+"""Viewport overrides: which pages a client shows with another size than their place in the window.
 
-The override holds for the page, whichever session drives it, until the session that set it ends or clears it.
+An override holds for the page in all sessions, until the session that set it clears it or ends.
 """
 
 from sandbox_server.cdp.messages import DevtoolsCommand
@@ -16,26 +16,26 @@ class Overrides:
         self._set: set[str] = set()
 
     def attached(self, session: str, target: str) -> None:
-        """A session was opened on a target."""
+        """Record a session that was attached to a target."""
         self._targets[session] = target
 
     def note(self, session: str, command: DevtoolsCommand) -> None:
-        """Take a command that was sent to a session."""
+        """Record a command that was sent to a session."""
         if command.method == _SETS:
             self._set.add(session)
         elif command.method == _CLEARS:
             self._set.discard(session)
 
     def forget(self, session: str) -> None:
-        """A session ended, and with it what it had set."""
+        """Forget a session that ended, and its override."""
         self._targets.pop(session, None)
         self._set.discard(session)
 
     def of(self, target: str) -> list[str]:
-        """The sessions on a target."""
+        """Return the sessions on a target."""
         return [session for session, each in self._targets.items() if each == target]
 
     def hold(self, session: str) -> bool:
-        """Whether the session's target is shown as another device."""
+        """Whether the viewport of the session's target is overridden."""
         target = self._targets.get(session)
         return any(each == session or self._targets.get(each) == target is not None for each in self._set)

@@ -24,23 +24,23 @@ from sandbox_server.core.tasks import Tasks
 GOING_AWAY = 1001
 TRY_AGAIN_LATER = 1013
 MAX_REASON = 120
-"""Bytes of a close frame's reason (RFC 6455, section 5.5)."""
+"""Limit in bytes of a close frame's reason (RFC 6455, section 5.5)."""
 
 
 MAX_CLIENTS = 64
-"""Programs that are connected at once. People have as many places of their own, and processes of the sandbox's own need none."""
+"""Limit of connected programs. People have as many slots of their own. The sandbox's own processes are not counted."""
 MAX_PER_CALLER = 48
 
 
 class ClientSlots:
-    """Who is connected."""
+    """Counts the connected clients."""
 
     def __init__(self) -> None:
         self._taken: Counter[tuple[bool, str]] = Counter()
 
     @contextmanager
     def taken(self, caller: Caller) -> Iterator[None]:
-        """Take a place; raises ResourceExhausted where there is none."""
+        """Take a slot; raises ResourceExhausted if none is free."""
         at = caller.person, caller.name
         if not caller.may(OWN):
             self._check(at)
@@ -49,7 +49,7 @@ class ClientSlots:
             yield
         finally:
             self._taken[at] -= 1
-            self._taken += Counter()  # without those that have none
+            self._taken += Counter()  # drops the entries that are zero
 
     def _check(self, at: tuple[bool, str]) -> None:
         kind = sum(count for (person, name), count in self._taken.items() if person == at[0] and name != API)
@@ -59,16 +59,16 @@ class ClientSlots:
 
 
 class DevtoolsSessions:
-    """Lets clients in and carries their messages both ways."""
+    """Accepts clients and carries their messages in both directions."""
 
     def __init__(self, browser: BrowserSupervisor) -> None:
         self._browser = browser
         self._places = ClientSlots()
         self.taken = 0
-        """Messages of clients other than the API, which knows of its own."""
+        """Messages of clients other than the API, which counts its own."""
 
     async def on_browser(self, websocket: WebSocket) -> None:
-        """A client of the whole browser. There is one browser, so its id is not looked at: it may be from before a restart."""
+        """A client of the whole browser. The id in the URL is ignored: it may be from before a restart."""
         await self._serve(websocket, None)
 
     async def on_page(self, websocket: WebSocket) -> None:
@@ -76,18 +76,18 @@ class DevtoolsSessions:
         await self._serve(websocket, websocket.path_params["id"])
 
     async def on_focus(self, websocket: WebSocket) -> None:
-        """The API, which is told whether a field for a secret has the focus: as it is, and every change."""
+        """For the API: whether a secret field has the focus, at once and on every change."""
         await self._tell(websocket, self._focus())
 
     async def on_acts(self, websocket: WebSocket) -> None:
-        """The stream, which is told what clients do on the pages in sight."""
+        """For the stream: the input of clients on visible pages."""
         await self._tell(websocket, self._browser.acts.follow())
 
     async def _tell(self, websocket: WebSocket, news: AsyncIterator[Object]) -> None:
-        """Tell a process of the sandbox's own what is new until it has gone."""
+        """Send values to one of the sandbox's own processes until it disconnects."""
         try:
             if not caller_of(websocket).may(OWN):
-                raise PermissionDenied("this is for processes of the sandbox's own")
+                raise PermissionDenied("only the sandbox's own processes may connect here")
         except Failure as failure:
             await websocket.send_denial_response(failure_response(failure))
             return
@@ -123,7 +123,7 @@ class DevtoolsSessions:
         await _say_goodbye(websocket, outbox)
 
     async def _carry(self, websocket: WebSocket, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox) -> None:
-        """Carry messages until either side ends or the client falls behind; one direction does not hold up the other."""
+        """Carry messages until either side ends or the client falls behind. Neither direction waits for the other."""
         async with Tasks() as tasks:
             ends = {
                 tasks.start(self._to_browser(websocket, link, peer), name="client to browser"),
@@ -153,13 +153,13 @@ async def _gone(websocket: WebSocket) -> None:
 
 
 async def _to_client(websocket: WebSocket, outbox: Outbox) -> None:
-    with suppress(WebSocketDisconnect, RuntimeError):  # it has gone, or said so
+    with suppress(WebSocketDisconnect, RuntimeError):  # already closed by the client
         while (message := await outbox.get()) is not None:
             await websocket.send_text(message.decode())
 
 
 async def _say_goodbye(websocket: WebSocket, outbox: Outbox) -> None:
-    """Tell a client why it is closed, once it reads; one that never does is let go by its gateway."""
+    """Send the client the reason of the close. A client that never reads is disconnected by its gateway."""
     if outbox.closed is None:
         return
     with suppress(WebSocketDisconnect, RuntimeError):
@@ -167,8 +167,11 @@ async def _say_goodbye(websocket: WebSocket, outbox: Outbox) -> None:
 
 
 def caller_of(connection: HTTPConnection) -> Caller:
-    """Who asks, as the gateway found out; raises Unauthenticated, and PermissionDenied without the scope `browser`."""
+    """Return the caller that the gateway authenticated.
+
+    Raises Unauthenticated, or PermissionDenied without the scope `browser`.
+    """
     caller = call_of(connection).caller
     if not caller.may("browser"):
-        raise PermissionDenied("this needs the scope browser", scope="browser")
+        raise PermissionDenied("this needs the scope 'browser'", scope="browser")
     return caller

@@ -10,12 +10,12 @@ from typing import NoReturn
 from sandbox_server.cli import output, request
 from sandbox_server.cli.client import GATEWAY, Api, failure
 from sandbox_server.cli.document import DocumentedOperation, read_operations
-from sandbox_server.cli.options import here, parse, top_parser
+from sandbox_server.cli.options import gateway_url, parse, top_parser
 from sandbox_server.cli.stop import OK, USAGE, Stop
 
 TOKEN_FILE = "/run/sandbox-agent/token"
 DOCUMENT = Path(__file__).parent.parent / "openapi.json"
-"""What is built in; an operation that is not in it, such as a custom tool's, is looked up in the running API."""
+"""The document of built-in operations. Others, such as a custom tool's, are looked up in the running API."""
 SHORT = {
     ("sandbox", "info"): ("sandbox", "get_context"),
     ("browser", "info"): ("browser", "get_info"),
@@ -31,9 +31,9 @@ SHORT = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run one command line. Raises Stop where it does not end well."""
+    """Run one command line. Raises Stop on failure."""
     options = top_parser().parse_args(arguments)
-    socket_path = GATEWAY if options.api_url == here() else None
+    socket_path = GATEWAY if options.api_url == gateway_url() else None
     api = Api(options.api_url, options.token or _token(), options.wait, socket_path)
     operations = read_operations(json.loads(DOCUMENT.read_text("utf-8")))
     if options.tag is None:

@@ -29,7 +29,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Api:
-    """The API at a URL, asked in the name of a token; through the gateway's own socket, `socket_path`, where it may be entered."""
+    """The API at a URL, called with a token, or through the gateway's own socket `socket_path` if it may be entered."""
 
     def __init__(self, url: str, token: str | None, timeout: float | None, socket_path: str | None = None) -> None:
         parts = urlsplit(url)
@@ -69,5 +69,5 @@ def failure(response: http.client.HTTPResponse) -> Stop:
 
 
 def sentence(body: Mapping[str, Any]) -> str:
-    """What the envelope says in words: its message and its hint."""
+    """Return the envelope's message and hint as text."""
     return "\n".join(str(body[key]) for key in ("message", "hint") if body.get(key))

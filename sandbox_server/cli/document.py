@@ -1,4 +1,4 @@
-"""What there is to call, as an OpenAPI document describes it."""
+"""The operations in an OpenAPI document."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DocumentedOperation:
-    """One operation, as the document describes it."""
+    """One operation of the document."""
 
     tag: str
     name: str
@@ -18,17 +18,17 @@ class DocumentedOperation:
 
     @property
     def media_types(self) -> Sequence[str]:
-        """What it may answer."""
+        """The media types of its answers."""
         return list(self.entry["responses"]["200"]["content"])
 
     def body(self) -> tuple[str, dict[str, Any]]:
-        """Media type and schema of the body; an empty media type where it has none."""
+        """Media type and schema of the body; an empty media type if it has none."""
         for media_type, content in self.entry.get("requestBody", {}).get("content", {}).items():
             return media_type, self._resolved(content["schema"])
         return "", {}
 
     def fields(self) -> Iterator[tuple[str, str, dict[str, Any], bool]]:
-        """Place (path, query, body, or whole where it is the body), name, schema and whether it must be given."""
+        """Yield place (path, query, body, or whole for the whole body), name, schema and whether it is required."""
         for found in self.entry.get("parameters", []):
             yield found["in"], found["name"], self._resolved(found["schema"]), found["required"]
         schema = self.body()[1]

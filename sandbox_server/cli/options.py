@@ -11,15 +11,15 @@ from sandbox_server.cli.document import DocumentedOperation
 from sandbox_server.cli.request import opened
 
 
-def here() -> str:
-    """Where this machine's API is."""
+def gateway_url() -> str:
+    """Return the URL of this machine's API."""
     return f"http://127.0.0.1:{os.environ.get('PUBLIC_PORT') or '8080'}"
 
 
 def top_parser() -> argparse.ArgumentParser:
-    """What comes before an operation, and which one it is."""
+    """Return the parser of the options before the operation's name."""
     parser = argparse.ArgumentParser("sandbox", description="Call the operations of this sandbox.", allow_abbrev=False)
-    url = os.environ.get("SANDBOX_API_URL") or here()
+    url = os.environ.get("SANDBOX_API_URL") or gateway_url()
     parser.add_argument("--api-url", default=url, metavar="URL", help="where the API is (SANDBOX_API_URL); default: %(default)s")
     parser.add_argument("--token", help="key or token to sign in with (SANDBOX_TOKEN, SANDBOX_API_KEY); default: the agent's own")
     parser.add_argument("--wait", type=float, metavar="SECONDS", help="give up after this long without an answer; default: never")
@@ -79,7 +79,7 @@ def _metavar(schema: Mapping[str, Any]) -> str:
 
 
 def _reader(schema: Mapping[str, Any]) -> Any:
-    """What turns a word of the command line into a value."""
+    """Return a function that parses an argument of the command line."""
     if schema.get("format") == "binary":
         return Path
     kinds: dict[Any, Any] = {"integer": int, "number": float, "string": _text}

@@ -1,4 +1,4 @@
-"""What the API answered, for a person at a terminal or for a program."""
+"""Prints answers of the API, for a person at a terminal or for a program."""
 
 import http.client
 import json

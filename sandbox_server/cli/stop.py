@@ -1,4 +1,4 @@
-"""How a command line ends."""
+"""The end of a command line: its exit code and message."""
 
 from dataclasses import dataclass
 

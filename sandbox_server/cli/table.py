@@ -20,7 +20,7 @@ def rows_in(value: Any) -> list[dict[str, Any]] | None:
 
 
 def table(rows: Sequence[Mapping[str, Any]], width: int = 0) -> str | None:
-    """The rows below the names of their fields, cut to the terminal's width; None where it cannot hold so many columns."""
+    """Return rows as a table with a header, cut to the terminal's width; None if it is too narrow for the columns."""
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) is not None for row in rows)]
     if not names:
         return None

@@ -1,4 +1,4 @@
-"""The builders of the product, by noun: each takes what it needs and gives a frozen dataclass of what it made.
+"""Builders of the product, by noun. Each takes what it needs and returns a frozen dataclass of what it made.
 
-`sandbox_server.app` calls them through `first` and `rest`. A builder opens nothing and starts nothing.
+`sandbox_server.app` calls them through `first` and `rest`. A builder opens and starts nothing.
 """

@@ -1,13 +1,13 @@
-"""What goes on without a request: the box is not suspended and no checkpoint is made while it does."""
+"""Activity without a request: while there is any, the box is not suspended and no checkpoint is made."""
 
 from collections.abc import Callable
 
 type Fact = Callable[[], bool]
-"""Something that holds at this moment, or not."""
+"""Whether something is active at this moment."""
 
 
 class Activity:
-    """Asks everything that may run without a request; builders add what they made, in any order."""
+    """Asks everything that may run without a request. Builders add theirs in any order."""
 
     def __init__(self) -> None:
         self._commands: list[Fact] = []

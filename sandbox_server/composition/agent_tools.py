@@ -1,10 +1,10 @@
-"""What an agent uses for some work: skills, tools of other MCP servers, the conversion of documents, and the ports of its programs."""
+"""The agent's tools: skills, tools of other MCP servers, document conversion, and ports."""
 
 from collections.abc import Callable
 
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
-from sandbox_server.drivers.clients.mcp_hub import McpHubClient
+from sandbox_server.drivers.clients.mcp_process import McpProcessClient
 from sandbox_server.drivers.documents.markdown import Conversion
 from sandbox_server.drivers.documents.web_markdown import Web
 from sandbox_server.drivers.documents.web_reach import WebReach
@@ -19,7 +19,7 @@ from sandbox_server.features.skills.skills import Skills
 
 
 def build_agent_tools(machine: MachineParts, way: Callable[[str], str | None]) -> ProductPart:
-    """Make them. `way` gives the proxy by which a host is reached, or None."""
+    """Make them. `way` returns the proxy for a host, or None."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     fetching = settings.fetching
     reach = WebReach(machine.ports, fetching.allow)
@@ -27,5 +27,7 @@ def build_agent_tools(machine: MachineParts, way: Callable[[str], str | None]) -
     skills = Skills(files, SkillFolders(files, processes), JsonFile(f"{paths.run}/skills.json"), settings.skills.paths)
     holders = PortHolders(processes, "root" if settings.agent.sudo else "agent")
     ports = PortViews(machine.ports, holders, machine.shares, settings.auth.preview_domain)
-    hub = McpHubClient(paths.socket("mcp"))
-    return ProductPart((skills, McpServers(hub), McpTools(hub), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports))
+    mcp_process = McpProcessClient(paths.socket("mcp"))
+    return ProductPart(
+        (skills, McpServers(mcp_process), McpTools(mcp_process), MarkdownConversion(Conversion(processes), web, files, paths.spool), ports)
+    )

@@ -1,4 +1,4 @@
-"""The browser: its window on the desktop, its pages, and what it sends and receives."""
+"""The browser: its window, its pages, and its network traffic."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -51,7 +51,7 @@ from sandbox_server.features.control.revocation_hooks import A_PROGRAM
 
 @dataclass(frozen=True, slots=True)
 class BrowserParts:
-    """What follows the browser, and its operations."""
+    """The parts that follow the browser, and its operations."""
 
     downloads: Downloads
     browser_hints: Guard
@@ -85,7 +85,7 @@ def build_browser(machine: MachineParts, control: ControlParts, screen: DesktopA
 
 
 def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> tuple[Feature, ...]:
-    """The browser's requests, messages, cookies, state and downloads."""
+    """Return the features for requests, console messages, cookies, state and downloads."""
     return (
         Network(devtools, files, __version__),
         ConsoleLog(devtools, files),
@@ -96,18 +96,18 @@ def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> 
 
 
 def page_features(session: BrowserSession, elements: ElementIndex, uploads: PageUploads, processes: Processes) -> tuple[Feature, ...]:
-    """Everything on the browser's pages and tabs."""
+    """Return the features for pages and tabs."""
     navigation, tabs = Navigation(session), BrowserTabs(session)
-    hands, forms = PageInput(session, elements), Forms(session, elements, uploads)
+    page_input, forms = PageInput(session, elements), Forms(session, elements, uploads)
     reading, outline = Reading(session, elements, Readable(processes)), Outline(session, elements)
     return (
         navigation,
-        hands,
+        page_input,
         forms,
         reading,
         PageElements(session, elements),
         tabs,
         Captchas(session),
-        ActingTools(session, outline, navigation, hands, forms, tabs),
+        ActingTools(session, outline, navigation, page_input, forms, tabs),
         ReadingTools(session, outline, reading),
     )

@@ -1,4 +1,4 @@
-"""What runs code: Python in kernels, JavaScript in Node.js, and both by one operation."""
+"""Code execution: Python in kernels, JavaScript in Node.js, and both by one operation."""
 
 from sandbox_server.composition.activity import Activity
 from sandbox_server.composition.machine import MachineParts
@@ -18,7 +18,7 @@ from sandbox_server.features.nodejs.runtimes import NodeJS, NodeResources
 
 
 def build_code(machine: MachineParts, activity: Activity) -> ProductPart:
-    """Make kernels, Node.js sessions and the editors. What runs is counted in `activity`."""
+    """Make kernels, Node.js sessions and the editors. Running code is counted in `activity`."""
     settings, processes, files = machine.settings, machine.processes, machine.files
     code, disabled, workspace = settings.code, settings.components.left_out, settings.agent.workspace
     memory, output = code.memory_bytes or system.memory_bytes() * 3 // 4, code.output_bytes
@@ -57,10 +57,10 @@ def _editors(machine: MachineParts) -> tuple[EditorProgram, ...]:
 
 
 def _limits(machine: MachineParts) -> dict[str, int]:
-    """What every execution of code is held to, beside its memory.
+    """Return the rlimits of every execution, beside its memory.
 
-    Half of the box's processes stay for the shells and for whoever ends a fork bomb. Without a box the kernel counts a user's processes in
-    all containers together, so there they are not limited by default.
+    Half of the box's processes are kept for the shells, so that a fork bomb can be ended. Without a box the kernel
+    counts a user's processes in all containers together, so by default they are not limited there.
     """
     code, boxed = machine.settings.code, machine.isolation.level == "box"
     processes = code.max_processes or (machine.settings.box.max_processes // 2 if boxed else 0)

@@ -1,4 +1,4 @@
-"""The control lease: its keeper, the guards that hold calls to it, and how people reach it."""
+"""The control lease: its keeper, the guards that enforce it, and its operations."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from sandbox_server.settings.control import ControlSettings as ControlSettings
 
 @dataclass(frozen=True, slots=True)
 class ControlParts:
-    """The lease, and what keeps to it."""
+    """The lease, and what enforces it."""
 
     keeper: LeaseKeeper
     guard: ControlGuard
@@ -29,16 +29,16 @@ class ControlParts:
 
     @property
     def private(self) -> bool:
-        """Whether a person is in private mode: nothing of the screen and the pages may be kept then."""
+        """Whether a person is in private mode. Then nothing of the screen and the pages may be recorded."""
         return self.keeper.holding.private is not None
 
     def stamp(self) -> dict[str, str]:
-        """The headers that tell every caller the epoch, to be quoted in what must not come late."""
+        """Return the header with the epoch, which callers quote in requests that must not come late."""
         return {EPOCH_HEADER: str(self.keeper.holding.epoch)}
 
 
 def build_control(file: JsonFile, settings: ControlSettings, owner: BrowserControl | None, recorder: FlightRecorder) -> ControlParts:
-    """Make the lease. `file` keeps it; `owner` is None where there is no browser."""
+    """Make the lease, stored in `file`. `owner` is None if there is no browser."""
     calls = CallsInFlight()
     browser = [TellBrowser(owner)] if owner else []
     keeper = LeaseKeeper(

@@ -1,4 +1,4 @@
-"""The desktop: its screen, keyboard, sound and clipboard, and what people and agents see of it."""
+"""The desktop: screen, keyboard, sound and clipboard, for people and agents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from sandbox_server.features.vnc import Vnc
 
 @dataclass(frozen=True, slots=True)
 class DesktopAndInput:
-    """The desktop, and the turns in which callers put input into it."""
+    """The desktop, and the input turns of its callers."""
 
     desktop: Desktop
     turns: InputTurns
@@ -28,7 +28,7 @@ class DesktopAndInput:
 
 
 def build_desktop(machine: MachineParts, control: ControlParts, activity: Activity) -> DesktopAndInput:
-    """Make them; input and clipboard follow the control lease. Recordings are counted in `activity`."""
+    """Make them. Input and clipboard follow the control lease. Recordings are counted in `activity`."""
     paths, desktop = machine.settings.paths, Desktop(machine.settings.display.name)
     turns = InputTurns(desktop)
     control.keeper.follow(ReleaseKeys(turns))
@@ -40,5 +40,5 @@ def build_desktop(machine: MachineParts, control: ControlParts, activity: Activi
 
 
 def private_mode(control: ControlParts) -> Callable[[], bool]:
-    """Tells whether a person is in private mode at that moment."""
+    """Return a function that tells whether a person is in private mode."""
     return lambda: control.private

@@ -1,4 +1,4 @@
-"""What says how the whole machine is: its checks, and its use over time."""
+"""Diagnosis: the checks of the doctor, and the resource usage over time."""
 
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
@@ -9,7 +9,7 @@ from sandbox_server.features.observe.observe import Observe
 
 
 def build_diagnosis(machine: MachineParts, desktop: Desktop) -> ProductPart:
-    """Make the checks, which look at the desktop too, and the measuring of the machine's use."""
+    """Make the checks, including those of the desktop, and the observation of resource usage."""
     settings = machine.settings
     probes = BoxChecks(machine.box, quota=settings.box.checkpoint_quota).probes()
     doctor = Doctor(machine.processes, settings, desktop, machine.liveness, probes)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sandbox_server.composition.control import ControlParts, build_control
 from sandbox_server.composition.gateway import GatewayParts, build_gateway
-from sandbox_server.composition.handoff import HandoffDesk, build_desk
+from sandbox_server.composition.handoff import HandoffParts, build_handoff_queue
 from sandbox_server.composition.late import Late
 from sandbox_server.composition.machine import MachineParts, build_machine
 from sandbox_server.composition.part import ProductPart
@@ -22,7 +22,7 @@ class First:
     machine: MachineParts
     recorder: FlightRecorder
     control: ControlParts
-    handoffs: HandoffDesk
+    handoffs: HandoffParts
     gateway: GatewayParts
     work: Work
     receipts: Late[Receipted | None]
@@ -34,9 +34,10 @@ class First:
 
 
 def build_first(settings: Settings, *, new: bool = False) -> First:
-    """Make them. `new`: no process has served before this one since the container started.
+    """Make them. `new`: this is the first server process since the container started.
 
-    The recorder asks the lease who is private, and the lease tells the recorder of input: one of them is known to the other by a handle.
+    The recorder needs the lease to know about private mode, and the lease reports input to the recorder. So one of them
+    gets the other by a handle.
     """
     machine, control = build_machine(settings), Late[ControlParts]("the control lease")
     receipts = Late[Receipted | None]("what tells of a person's changes")
@@ -44,13 +45,13 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
     owner = machine.owner if machine.has_browser else None
     control.set(build_control(JsonFile(settings.paths.control), settings.control, owner, recorder))
     keeper = control.get().keeper
-    handoffs = build_desk(machine, keeper, recorder.journal, receipts)
+    handoffs = build_handoff_queue(machine, keeper, recorder.journal, receipts)
     return First(
         machine=machine,
         recorder=recorder,
         control=control.get(),
         handoffs=handoffs,
-        gateway=build_gateway(machine, keeper, handoffs.desk.is_open),
+        gateway=build_gateway(machine, keeper, handoffs.queue.is_open),
         work=build_work(machine, keeper, new=new),
         receipts=receipts,
     )

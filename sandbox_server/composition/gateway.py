@@ -1,4 +1,4 @@
-"""What the gateway asks: who is calling, and whether everything is ready."""
+"""What the gateway asks: authentication and readiness."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ from sandbox_server.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class GatewayParts:
-    """Who may come in, and how the components are."""
+    """Authentication, and the states of the components."""
 
     audit: Audit
     session_guard: SessionGuard
@@ -33,7 +33,7 @@ class GatewayParts:
 
 
 def build_gateway(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> GatewayParts:
-    """Make what the gateway asks. `is_asked` tells of a handoff's id whether it is open: its links are void otherwise."""
+    """Make them. `is_asked` tells whether a handoff is open; otherwise its links are void."""
     audit = Audit()
     health = Health(ComponentSockets(component_sockets(machine.settings)), audit, machine.liveness)
     sessions = SignInSessions(machine.revoked, keeper.expel)
@@ -41,7 +41,7 @@ def build_gateway(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable
 
 
 def authentication(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Auth:
-    """Who is calling, by key, token, ticket or session."""
+    """Return the authentication by key, token, ticket or session."""
     settings, auth = machine.settings, machine.settings.auth
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
     tickets = Tickets(keyring.tickets)
@@ -72,7 +72,7 @@ def _token_keys(settings: Settings) -> Iterator[KeySource]:
 
 
 def component_sockets(settings: Settings) -> dict[str, str]:
-    """The sockets on which the components answer once they are ready, but for those that were left out or are asked for an answer."""
+    """Return the sockets of the components, without those that were left out or that Liveness pings."""
     paths = settings.paths
     components = {
         "browser": {"browser": paths.socket("cdp")},

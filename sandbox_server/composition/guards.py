@@ -9,21 +9,21 @@ from sandbox_server.core.dispatch import Guard, require_scope, require_tool
 def guards_of(first: First, browser_hints: Guard | None = None) -> tuple[Guard, ...]:
     """The guards, the outermost first. `browser_hints` is None until the browser's part is made: no first call needs it."""
     return (
-        first.gateway.audit,  # counts and logs every call, so it stands outside of whatever may refuse one
+        first.gateway.audit,  # counts and logs every call, so it comes before everything that may refuse one
         first.recorder.guard,  # records refused calls too
-        first.gateway.session_guard,  # a session that was ended has no rights left to look at
+        first.gateway.session_guard,  # an ended session has no rights to check
         require_scope,  # before anything that a caller without the scope could learn from
         require_tool,  # narrows what the scope allows
-        first.control.guard,  # a call that may not act now must neither wake the box nor make a checkpoint
+        first.control.guard,  # a call that may not act now must neither resume the box nor make a checkpoint
         first.control.visibility,  # after the lease: a call that waits for control shows nothing yet
-        first.work.suspension.guard,  # resumes the box for calls that were let in, and for no others
+        first.work.suspension.guard,  # resumes the box only for calls that were let in
         first.work.checkpoints.guard,  # a checkpoint needs a box that runs
-        *((browser_hints,) if browser_hints else ()),  # innermost: only a call that runs begins to listen to the browser
+        *((browser_hints,) if browser_hints else ()),  # innermost: hints are collected only while a call runs
     )
 
 
 def names_of(guards: Iterable[Guard]) -> list[str]:
-    """Each guard's class, or the class whose method it is, or the function that it is."""
+    """Return each guard's name: its class, the class of its method, or its function."""
     return [_name(guard) for guard in guards]
 
 

@@ -1,4 +1,4 @@
-"""Handoffs: what an agent asks of people, and who is told of it."""
+"""Handoffs: the queue of agents' requests to people, and their sign-in links."""
 
 from dataclasses import dataclass
 
@@ -19,16 +19,16 @@ from sandbox_server.features.recorder.recorded_events import HandoffEntries
 
 
 @dataclass(frozen=True, slots=True)
-class HandoffDesk:
-    """Every handoff, and the links that lead people to them."""
+class HandoffParts:
+    """The queue of handoffs, and their sign-in links."""
 
-    desk: HandoffQueue
+    queue: HandoffQueue
     links: HandoffLinks
     part: ProductPart
 
 
-def build_desk(machine: MachineParts, keeper: LeaseKeeper, journal: Journal, receipts: Late[Receipted | None]) -> HandoffDesk:
-    """Make the desk: the gateway asks it about links from the first call on. `receipts` tells what people changed."""
+def build_handoff_queue(machine: MachineParts, keeper: LeaseKeeper, journal: Journal, receipts: Late[Receipted | None]) -> HandoffParts:
+    """Make the handoff queue, which the gateway asks about links from the first call on. `receipts` returns what people changed."""
     settings, handoff = machine.settings, machine.settings.handoff
     tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
     links, entries = HandoffLinks(tickets, handoff.link, expelled_by(machine.revoked, keeper)), HandoffEntries(journal)
@@ -42,14 +42,14 @@ def build_desk(machine: MachineParts, keeper: LeaseKeeper, journal: Journal, rec
         return await receipt(person, since, until) if receipt else None
 
     store = HandoffStore(handoff.file or f"{settings.paths.run}/handoffs.db")
-    desk = HandoffQueue(store, receipted=receipted, kept=kept)
+    queue = HandoffQueue(store, receipted=receipted, kept=kept)
     if settings.control.private_handoff:
-        keeper.hide_when(desk.asks_privacy)
-    return HandoffDesk(desk, links, ProductPart((), (store, links, desk)))
+        keeper.hide_when(queue.asks_privacy)
+    return HandoffParts(queue, links, ProductPart((), (store, links, queue)))
 
 
 def expelled_by(revoked: Revoked, keeper: LeaseKeeper) -> Expel:
-    """What ends what those have open whose names begin in one way, once their sessions are void."""
+    """Return a function that closes the connections of names with a prefix, once their sessions are revoked."""
 
     async def expel(prefix: str) -> None:
         revoked.disconnect(prefix)

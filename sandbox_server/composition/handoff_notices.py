@@ -1,8 +1,8 @@
-"""The handoffs' operations, and the notices that go out to people."""
+"""The handoffs' operations, and notifications of people."""
 
 from collections.abc import Iterator
 
-from sandbox_server.composition.handoff import HandoffDesk
+from sandbox_server.composition.handoff import HandoffParts
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.clients.mail import MailServer
@@ -22,15 +22,15 @@ from sandbox_server.settings import Settings
 from sandbox_server.settings.handoff import HandoffSettings
 
 
-def build_handoffs(settings: Settings, handoffs: HandoffDesk, keeper: LeaseKeeper, drop: Drop) -> ProductPart:
-    """Make the operations, and tell people wherever the settings say. `drop` puts a secret into a page."""
-    claimed = private_by(handoffs.desk, keeper, wanted=settings.control.private_handoff)
-    notices = HandoffNotifier(handoffs.desk, targets_of(settings.handoff), handoffs.links.make)
-    return ProductPart((Handoffs(handoffs.desk, claimed, drop),), (notices,))
+def build_handoffs(settings: Settings, handoffs: HandoffParts, keeper: LeaseKeeper, drop: Drop) -> ProductPart:
+    """Make the operations and the notifier. `drop` fills a secret into a page."""
+    claimed = private_by(handoffs.queue, keeper, wanted=settings.control.private_handoff)
+    notices = HandoffNotifier(handoffs.queue, targets_of(settings.handoff), handoffs.links.make)
+    return ProductPart((Handoffs(handoffs.queue, claimed, drop),), (notices,))
 
 
 def targets_of(handoff: HandoffSettings) -> Iterator[NotificationTarget]:
-    """Whoever is to be told, as the settings say; several at once if they say so."""
+    """Yield the notification targets in the settings."""
     if handoff.webhook:
         yield WebhookTarget(handoff.webhook, handoff.secret.reveal() if handoff.secret else None)
     if handoff.slack:
@@ -43,11 +43,11 @@ def targets_of(handoff: HandoffSettings) -> Iterator[NotificationTarget]:
         yield MailTarget(MailServer.at(handoff.smtp.reveal()), handoff.mail_from, handoff.mail_to)
 
 
-def private_by(desk: HandoffQueue, keeper: LeaseKeeper, *, wanted: bool) -> Claimed:
-    """What turns on private mode once the person who has control claims a handoff in which secrets are typed."""
+def private_by(queue: HandoffQueue, keeper: LeaseKeeper, *, wanted: bool) -> Claimed:
+    """Return a function that starts private mode when the person who has control claims a handoff of a private kind."""
 
     async def claimed(caller: Caller) -> None:
-        if wanted and keeper.holding.is_holder(caller) and desk.asks_privacy(caller.name):
+        if wanted and keeper.holding.is_holder(caller) and queue.asks_privacy(caller.name):
             await keeper.hide("handoff")
 
     return claimed

@@ -1,4 +1,4 @@
-"""The drivers that more than one builder uses."""
+"""The drivers that several builders use."""
 
 import os
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from sandbox_server.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class MachineParts:
-    """The settings and the drivers. Nothing is opened yet, and only what boot found out is read."""
+    """The settings and the drivers. Nothing is opened yet, and only boot's results are read."""
 
     settings: Settings
     isolation: isolation.Isolation
@@ -32,7 +32,7 @@ class MachineParts:
     files: Files
     toolbox: Toolbox
     owner: BrowserClient
-    """The client of the process that owns the browser."""
+    """The client of the browser process."""
     box: BoxClient
     liveness: Liveness
     ports: Ports
@@ -67,13 +67,13 @@ def build_machine(settings: Settings) -> MachineParts:
 
 
 def liveness_of(settings: Settings, found: isolation.Isolation) -> Liveness:
-    """Asks whoever starts processes, and whoever keeps the box where there is one."""
+    """Return the liveness check of the spawner, and of the box daemon if there is a box."""
     box = {"box": settings.paths.socket("box")} if found.level == "box" else {}
     return Liveness({"spawner": settings.paths.socket("spawn")} | box)
 
 
 def _agent_ports(settings: Settings) -> Ports:
-    """The ports that are not the sandbox's own: nor its users', where the container was started as root and has such users."""
+    """Return the ports that are not the sandbox's own, nor its users' if the container has such users."""
     users = settings.users
     own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
     ports = {"jupyter": settings.code.jupyterlab_port, "code-server": settings.code.code_server_port}

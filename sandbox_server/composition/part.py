@@ -1,4 +1,4 @@
-"""What every builder's result has in common."""
+"""The common form of every builder's result."""
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ type Opened = tuple[AbstractAsyncContextManager[Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class ProductPart:
-    """Some of the product: features, and what is opened for them, in this order, and closed in reverse."""
+    """A part of the product: features, and what is opened for them, in this order, and closed in reverse."""
 
     features: tuple[Feature, ...] = ()
     opened: Opened = ()

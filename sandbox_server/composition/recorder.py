@@ -1,4 +1,4 @@
-"""The flight recorder: what is recorded of every call, from the first one on."""
+"""The flight recorder, which records every call from the first one on."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,7 +30,10 @@ class FlightRecorder:
 
 
 def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRecorder:
-    """Make the recorder. `private` tells whether a person is in private mode: then nothing is recorded of what that person does."""
+    """Make the recorder.
+
+    `private` tells whether a person is in private mode; then that person's input is not recorded.
+    """
     journal = Journal(EventLog(f"{settings.paths.recorder}/events", settings.recorder.max_bytes), on=settings.recorder.on, private=private)
     redaction = Redaction(known_secrets(settings))
     span, exporter = _trace_exporter(settings.recorder)
@@ -45,10 +48,10 @@ def build_recorder(settings: Settings, private: Callable[[], bool]) -> FlightRec
 
 
 def _trace_exporter(settings: RecorderSettings) -> tuple[Span | None, Opened]:
-    """What sends every call as a span to an OpenTelemetry collector, where one is set."""
+    """Return the exporter of spans to an OpenTelemetry collector, if one is set."""
     if settings.otlp is None:
         return None, ()
-    from sandbox_server.features.recorder.otlp_spans import Spans, headers_of  # heavy, and seldom set
+    from sandbox_server.features.recorder.otlp_spans import Spans, headers_of  # a slow import, which few installations need
 
     headers = headers_of(settings.otlp_headers.reveal()) if settings.otlp_headers else {}
     spans = Spans(settings.otlp, headers, settings.otlp_service or "tandem")
@@ -56,7 +59,7 @@ def _trace_exporter(settings: RecorderSettings) -> tuple[Span | None, Opened]:
 
 
 def known_secrets(settings: Settings) -> Iterator[str]:
-    """What no entry may hold, whatever it looks like."""
+    """Yield the configured secrets, which no entry may contain."""
     yield from secrets_in(settings)
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
     yield from (key for name in KEYS if (key := keyring.read(name)))

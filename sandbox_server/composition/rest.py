@@ -1,4 +1,4 @@
-"""Everything that answers no first call. Its imports take longer than all else between `docker run` and the first answer."""
+"""Everything that answers no first call. Its imports take longer than the rest of the start."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from sandbox_server.features.handoff.queue import Receipted
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What joins the first parts."""
+    """The parts that join the first ones."""
 
     parts: tuple[ProductPart, ...]
     """In the order in which they are opened."""
@@ -28,7 +28,7 @@ class Rest:
 
 
 def build_rest(first: First) -> Rest:
-    """Make it, and what the image's user has added."""
+    """Make it, with what the image's author has added."""
     machine, control, activity = first.machine, first.control, first.work.activity
     proxy = build_proxy(machine)
     screen = build_desktop(machine, control, activity)

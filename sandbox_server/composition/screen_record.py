@@ -1,4 +1,4 @@
-"""What the flight recorder learns of the screen: where the browser goes, what people changed, and a video of it."""
+"""The flight recorder's view of the screen: browser navigation, receipts of what people changed, and video."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
 ACTING = frozenset({"input", "navigation", "control", "handoff"})
-"""Kinds of entries that tell of somebody who acts on what is to be seen."""
+"""Kinds of entries that mean that someone acts on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenRecord:
-    """What a person changed, where that can be told, and the operations on pictures and video."""
+    """Receipts, if they can be made, and the operations on images and video."""
 
     receipted: Receipted | None
     part: ProductPart
@@ -43,7 +43,7 @@ class ScreenRecord:
 def build_screen_record(
     machine: MachineParts, control: ControlParts, recorder: FlightRecorder, desktop: Desktop, downloads: Downloads
 ) -> ScreenRecord:
-    """Make them, where there is a browser."""
+    """Make them, if there is a browser."""
     if not machine.has_browser:
         return ScreenRecord(None, ProductPart())
     settings, journal, keeper, hidden = machine.settings, recorder.journal, control.keeper, private_mode(control)
@@ -51,8 +51,8 @@ def build_screen_record(
     thumbnails = Thumbnails(f"{settings.paths.recorder}/pictures")
     places = sorted({settings.agent.home, settings.agent.workspace})
     fields = FieldWatch(machine.owner.socket)
-    eyes = ComputerSnapshots(desktop, lambda: navigation.tabs, machine.processes, places, downloads, thumbnails, fields, hidden)
-    receipts = Receipts(journal, eyes, recorder.redaction, keeper.take_receipt)
+    snapshots = ComputerSnapshots(desktop, lambda: navigation.tabs, machine.processes, places, downloads, thumbnails, fields, hidden)
+    receipts = Receipts(journal, snapshots, recorder.redaction, keeper.take_receipt)
     video = (
         build_video(settings, journal, desktop, control, thumbnails) if settings.recorder.video and settings.recorder.on else ProductPart()
     )
@@ -60,7 +60,7 @@ def build_screen_record(
 
 
 def build_video(settings: Settings, journal: Journal, desktop: Desktop, control: ControlParts, thumbnails: Thumbnails) -> ProductPart:
-    """Make the video of what the screen shows while somebody acts on it."""
+    """Make the video of the screen while someone acts on it."""
     screen, display = desktop.screen, settings.display.name
     reel = RecordingSegments(f"{settings.paths.recorder}/video", settings.recorder.video_bytes, settings.recorder.video_seconds)
 

@@ -1,4 +1,4 @@
-"""What an agent works with first: shells, commands and files, and the box that they are in."""
+"""The agent's first tools: shells, commands and files, and their box."""
 
 from dataclasses import dataclass
 
@@ -37,15 +37,18 @@ from sandbox_server.features.file.tus_uploads import FileUploads
 from sandbox_server.features.file.upload_download import FileTransfer
 from sandbox_server.features.file_watch import FileWatch
 from sandbox_server.features.sandbox_info import Sandbox
-from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.commands import ShellCommands
+from sandbox_server.features.shell.processes import ShellProcesses
+from sandbox_server.features.shell.session_management import ShellSessionManagement
 from sandbox_server.features.shell.sessions import ShellSessions
+from sandbox_server.features.shell.terminals import ShellTerminals
 from sandbox_server.features.shutdown_hooks import Hooks
 from sandbox_server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Shells, commands, files and the box; what runs is counted in `activity`."""
+    """Shells, commands, files and the box. Running ones are counted in `activity`."""
 
     activity: Activity
     suspension: Suspension
@@ -54,7 +57,7 @@ class Work:
 
 
 def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work:
-    """Make them. `new`: no process has served before this one since the container started."""
+    """Make them. `new`: this is the first server process since the container started."""
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     bash = Bash(
         processes,
@@ -77,7 +80,7 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work
         Sandbox(machine.toolbox, settings.agent, __version__, root=settings.agent.sudo and machine.isolation.allows_root),
         Hooks(ShutdownHookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
-        Shell(sessions, IsolatedShells(processes, paths.agent_run), keeper, workspace=settings.agent.workspace),
+        *shell_features(machine, sessions, keeper),
         *file_features(files, processes, settings),
         FileWatch(files, watches),
         *box.part.features,
@@ -88,7 +91,7 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work
 
 @dataclass(frozen=True, slots=True)
 class BoxParts:
-    """The box, its checkpoints, and when it is suspended."""
+    """The box, its checkpoints, and its suspension."""
 
     suspension: Suspension
     checkpoints: AutomaticCheckpoints
@@ -117,8 +120,19 @@ def build_box(machine: MachineParts, keeper: LeaseKeeper, sessions: ShellSession
     return BoxParts(suspension, automatic, ProductPart(features, (renewal, suspension)))
 
 
+def shell_features(machine: MachineParts, sessions: ShellSessions, keeper: LeaseKeeper) -> tuple[Feature, ...]:
+    """Everything on shell sessions."""
+    workspace, paths = machine.settings.agent.workspace, machine.settings.paths
+    return (
+        ShellCommands(sessions, IsolatedShells(machine.processes, paths.agent_run), workspace=workspace),
+        ShellProcesses(sessions),
+        ShellSessionManagement(sessions, workspace=workspace),
+        ShellTerminals(sessions, keeper, workspace=workspace),
+    )
+
+
 def file_features(files: Files, processes: Processes, settings: Settings) -> tuple[Feature, ...]:
-    """Everything on the agent's files but watching them."""
+    """Return the features of the agent's files, except watches."""
     workspace, limit = settings.agent.workspace, settings.files.max_upload_bytes
     content, changes, listing = FileContent(files), FileChanges(files), FileListing(files)
     search = FileSearch(files, Ripgrep(processes))

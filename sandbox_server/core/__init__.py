@@ -1,4 +1,4 @@
-"""How an operation is declared and reached. Built-in features and `custom_tools` use this and nothing else of ours."""
+"""How an operation is declared and called. `custom_tools` import nothing else of Tandem."""
 
 from sandbox_server.core.deprecation import Deprecation
 from sandbox_server.core.errors import (

@@ -1,4 +1,4 @@
-"""Who did what, when, with what outcome: a structured log line and the numbers behind `/metrics`."""
+"""The audit: a structured log line for each call, with caller and outcome, and the counters behind `/metrics`."""
 
 import logging
 import time
@@ -22,12 +22,12 @@ _log = logging.getLogger("sandbox.audit")
 
 @dataclass(slots=True)
 class Durations:
-    """How often an operation ended with one outcome, and how long it took."""
+    """The durations of all calls of an operation with one outcome."""
 
     count: int = 0
     seconds: float = 0.0
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
-    """Calls per bucket, not cumulative; the last is everything above the highest bound."""
+    """Calls per bucket, not cumulative. The last bucket is everything above the highest bound."""
 
     def add(self, seconds: float) -> None:
         """Count one call."""
@@ -36,8 +36,8 @@ class Durations:
         self.buckets[bisect_left(BUCKETS, seconds)] += 1
 
 
-async def observed(proceed: Proceed, told: Callable[[str, float], None]) -> object:
-    """Go on, and tell what came of it, `ok` or the kind of the error, and how many seconds it took."""
+async def with_outcome_reported(proceed: Proceed, told: Callable[[str, float], None]) -> object:
+    """Run the call, then report its outcome (`ok` or the kind of the error) and its duration in seconds."""
     started = time.perf_counter()
     outcome = "internal"
     try:
@@ -55,13 +55,13 @@ async def observed(proceed: Proceed, told: Callable[[str, float], None]) -> obje
 
 
 class Audit:
-    """Guard that logs and counts every call. It never sees values of fields, only names, so it cannot leak one."""
+    """Guard that logs and counts every call. It sees names of fields but no values, so it cannot leak one."""
 
     def __init__(self) -> None:
         self.durations: dict[tuple[str, str], Durations] = {}
 
     async def __call__(self, operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-        return await observed(proceed, partial(self._record, operation, call))
+        return await with_outcome_reported(proceed, partial(self._record, operation, call))
 
     def _record(self, operation: Operation, call: Call, outcome: str, seconds: float) -> None:
         self.durations.setdefault((operation.name, outcome), Durations()).add(seconds)

@@ -1,4 +1,4 @@
-"""Features that an image user adds: Python files in a directory that only root may write."""
+"""Features that an image's author adds: Python files in a directory that only root may write."""
 
 import importlib.util
 import inspect
@@ -16,8 +16,8 @@ _log = logging.getLogger(__name__)
 def load_features(directory: str) -> list[Feature]:
     """Make one object of every feature class in the directory's `.py` files, in the order of their names.
 
-    A feature is a class with a `tag` and at least one operation; it is made without arguments.
-    A file that another user could have written is refused: it would run with the server's rights.
+    A feature is a class with a `tag` and at least one operation. It is constructed without arguments. Raises for a file
+    that another user could have written, because it would run with the server's rights.
     """
     features: list[Feature] = []
     for path in sorted(Path(directory).glob("*.py")) if os.path.isdir(directory) else []:
@@ -31,7 +31,7 @@ def _require_trusted(path: Path) -> None:
     for place in (path, path.parent):
         status = place.stat()
         if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise PermissionError(f"{place} must belong to root and be writable by nobody else")
+            raise PermissionError(f"{place} must belong to root and be writable by root only")
 
 
 def _import(path: Path) -> ModuleType:

@@ -1,4 +1,4 @@
-"""Deprecated operations: the `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) headers, and what the API document says of them."""
+"""Deprecated operations: the `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) headers, and a note in the API document."""
 
 from calendar import timegm
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from email.utils import formatdate
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """Since when an operation is deprecated, from when on it may be gone, and what to call in its place."""
+    """The date of a deprecation, the date of the removal, and the replacement."""
 
     since: date
     sunset: date | None = None
-    """The first day on which it may be gone; None: it is not decided."""
+    """The first day on which the operation may be removed; None if undecided."""
     replacement: str = ""
     """Verb and path of the operation to call instead, such as `POST /v1/bash/exec`."""
 
     def __post_init__(self) -> None:
         if self.sunset is not None and self.sunset <= self.since:
-            raise ValueError(f"an operation that is deprecated on {self.since} cannot be gone on {self.sunset}")
+            raise ValueError(f"the sunset {self.sunset} must be after the deprecation {self.since}")
         verb, _, path = self.replacement.partition(" ")
         if self.replacement and not (verb.isupper() and path.startswith("/")):
-            raise ValueError(f"not a verb and a path: {self.replacement!r}")
+            raise ValueError(f"the replacement must be a verb and a path: {self.replacement!r}")
 
     @property
     def headers(self) -> dict[str, str]:
@@ -36,12 +36,12 @@ class Deprecation:
 
     @property
     def sentence(self) -> str:
-        """The same for people and agents, who read no headers."""
+        """The same as a sentence, for people and agents, who do not see headers."""
         gone = f"It may be gone from {self.sunset} on. " if self.sunset else ""
         instead = f"Use `{self.replacement}` instead." if self.replacement else ""
         return f"Deprecated since {self.since}. {gone}{instead}".strip()
 
 
 def _seconds(day: date) -> int:
-    """The beginning of a day in UTC, in seconds since the epoch."""
+    """Return the start of a day in UTC, in seconds since the epoch."""
     return timegm(day.timetuple())

@@ -1,4 +1,4 @@
-"""A guarantee that may or may not hold on this host, and how to find out."""
+"""Diagnosis: guarantees that may or may not hold on this host, and probes for them."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one probe saw; `holds` None means that it could not tell."""
+    """The result of a probe. `holds` is None if it could not tell."""
 
     holds: bool | None
     detail: str
@@ -14,7 +14,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One guarantee: how to look for it and what to do without it."""
+    """One guarantee: how to check it, and what to do if it does not hold."""
 
     name: str
     look: Callable[[], Awaitable[Finding]]

@@ -1,4 +1,4 @@
-"""The one way to an operation: validate, pass the guards in order, run the method."""
+"""The only way to call an operation: validate the fields, pass the guards in order, run the method."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import reduce
@@ -19,7 +19,7 @@ type Guard = Callable[[Operation, BaseModel | None, Call, Proceed], Awaitable[ob
 
 
 class InvalidFields(Exception):
-    """The fields do not fit the operation's request; `problems` are pydantic's, without the values that were sent."""
+    """The fields do not fit the operation's request. `problems` are pydantic's, without the values that were sent."""
 
     def __init__(self, problems: list[dict[str, Any]]) -> None:
         super().__init__("; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems))
@@ -27,13 +27,13 @@ class InvalidFields(Exception):
 
 
 class Dispatcher:
-    """Calls operations for every surface, so that no surface can forget a rule."""
+    """Calls operations for every surface, so that every surface applies the same rules."""
 
     def __init__(self, guards: Sequence[Guard]) -> None:
         self._guards = guards
 
     async def admit(self, operation: Operation, call: Call) -> None:
-        """Refuse a call that its caller may not make whatever its fields are, before they are read; every guard sees that it was made.
+        """Refuse a call that its caller may not make with any fields, before they are read. Every guard sees the attempt.
 
         Raises PermissionDenied.
         """
@@ -42,7 +42,7 @@ class Dispatcher:
                 if right in self._guards:
                     await right(operation, None, call, _nothing)
         except PermissionDenied as refusal:
-            await self._guarded(operation, None, call, _nothing)
+            await self._run_with_guards(operation, None, call, _nothing)
             raise refusal from None
 
     async def call(
@@ -52,10 +52,10 @@ class Dispatcher:
         call: Call,
         injected: Mapping[str, object] | None = None,
     ) -> object:
-        """Run the operation and return what its method returned.
+        """Run the operation and return its method's result.
 
-        `injected` holds what only some surfaces have, by role: `upload`, `body`, `socket`.
-        Raises `InvalidFields` or a `Failure`; anything else is a defect.
+        `injected` holds what only some surfaces have, by role: `upload`, `body`, `socket`. Raises `InvalidFields` or a
+        `Failure`; any other exception is a bug.
         """
         request = validate(operation, fields, strict=call.surface != "http")
         arguments = _arguments(
@@ -63,21 +63,21 @@ class Dispatcher:
             operation.spec.parameters,
             {"request": request, "call": call, **(injected or {})},
         )
-        return await self._guarded(operation, request, call, lambda: operation.run(**arguments))
+        return await self._run_with_guards(operation, request, call, lambda: operation.run(**arguments))
 
     async def stream(self, operation: Operation, fields: Mapping[str, object], call: Call) -> AsyncIterator[Event]:
-        """Run the streaming form of the operation; the guards hold its start."""
+        """Run the streaming form of the operation. The guards are passed at its start."""
         request = validate(operation, fields, strict=call.surface != "http")
         parameters = operation.stream_parameters if operation.stream else operation.spec.parameters
         arguments = _arguments(operation, parameters, {"request": request, "call": call})
 
         async def begin() -> object:
             started = (operation.stream or operation.run)(**arguments)
-            return await started if isawaitable(started) else started  # one that can fail before its first event
+            return await started if isawaitable(started) else started  # some streams can fail before their first event
 
-        return cast("AsyncIterator[Event]", await self._guarded(operation, request, call, begin))
+        return cast("AsyncIterator[Event]", await self._run_with_guards(operation, request, call, begin))
 
-    async def _guarded(self, operation: Operation, request: BaseModel | None, call: Call, run: Proceed) -> object:
+    async def _run_with_guards(self, operation: Operation, request: BaseModel | None, call: Call, run: Proceed) -> object:
         def wrap(proceed: Proceed, guard: Guard) -> Proceed:
             return lambda: guard(operation, request, call, proceed)
 
@@ -85,7 +85,7 @@ class Dispatcher:
 
 
 async def require_scope(operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-    """Guard: the caller must hold the operation's scope."""
+    """Guard: the caller must have the operation's scope."""
     scope = operation.spec.scope
     if scope not in ("any", "public") and not call.caller.may(scope):
         raise PermissionDenied(f"{operation.name} needs the scope {scope!r}", scope=scope)
@@ -93,10 +93,10 @@ async def require_scope(operation: Operation, request: BaseModel | None, call: C
 
 
 async def require_tool(operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-    """Guard: a caller whose token names its tools may use those operations alone, however it calls them."""
+    """Guard: a caller whose token names tools may use only those operations, on every surface."""
     spec = operation.spec
     if spec.scope not in ("any", "public") and not names_one(call.caller.tools, (spec.tool, *spec.aliases) if spec.tool else ()):
-        raise PermissionDenied(f"your token does not name {spec.tool or operation.name}", operation=operation.name)
+        raise PermissionDenied(f"your token does not allow the tool {spec.tool or operation.name}", operation=operation.name)
     return await proceed()
 
 
@@ -109,10 +109,10 @@ async def _nothing() -> object:
 
 
 def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool) -> BaseModel | None:
-    """Build the operation's request; a RootModel, a union of several, takes all fields as they are.
+    """Build the operation's request. A RootModel (a union of several) takes all fields as they are.
 
-    A null for a field that has a default counts as not given, unless it is marked `NullCounts`: clients send it for every optional field.
-    With `strict`, a field that the operation does not have is an error: an agent that invents one should learn of it.
+    A null for a field with a default counts as missing, unless it is marked `NullCounts`: clients send null for every
+    optional field. With `strict`, an unknown field is an error, from which an agent learns the real ones.
     """
     model = operation.spec.request
     if model is None:
@@ -141,5 +141,5 @@ def _built(model: type[BaseModel], given: Mapping[str, object]) -> BaseModel:
 def _arguments(operation: Operation, parameters: Mapping[str, str], values: Mapping[str, object]) -> dict[str, object]:
     missing = [role for role in parameters.values() if role not in values]
     if missing:
-        raise InvalidArgument(f"{operation.name} takes a {missing[0]}, which this surface cannot give")
+        raise InvalidArgument(f"{operation.name} takes a {missing[0]}, which this surface cannot provide")
     return {name: values[role] for name, role in parameters.items()}

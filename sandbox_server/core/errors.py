@@ -1,7 +1,7 @@
-"""The ten kinds of failure a caller can meet, and the file errors of the contract.
+"""The kinds of failure that a caller can meet, and the file errors of the contract.
 
-Every surface turns a `Failure` into its own shape: HTTP into a status and the envelope, MCP into `isError`, the CLI into an exit code.
-Anything that is not a `Failure` is a defect of ours: it becomes a 500 with an `error_id` that is also in the log.
+Every surface maps a `Failure` to its own form: HTTP to a status and the envelope, MCP to `isError`, the command line to
+an exit code. Any other exception is a bug: it becomes a 500 with an `error_id` that is also in the log.
 """
 
 import errno as errno_codes
@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 class Failure(Exception):
     """A failure that the caller can understand and act on.
 
-    `message` is one sentence for the caller, `details` are the values in it by name, `retry_after` is in seconds.
+    `message` is one sentence for the caller, `details` are its values by name, `retry_after` is in seconds.
     """
 
     status: ClassVar[int] = 500
@@ -34,28 +34,28 @@ class Failure(Exception):
 
 
 class InvalidArgument(Failure):
-    """A value is well-formed but makes no sense here."""
+    """A value is well-formed but not valid here."""
 
     status = 400
     kind = "invalid_argument"
 
 
 class Unauthenticated(Failure):
-    """Nobody, or nobody we know, is asking."""
+    """The caller is unknown."""
 
     status = 401
     kind = "unauthenticated"
 
 
 class PermissionDenied(Failure):
-    """The caller is known and may not do this."""
+    """The caller is known but may not do this."""
 
     status = 403
     kind = "permission_denied"
 
 
 class NotFound(Failure):
-    """The thing that was named does not exist."""
+    """The named thing does not exist."""
 
     status = 404
     kind = "not_found"
@@ -69,21 +69,21 @@ class Conflict(Failure):
 
 
 class TooLarge(Failure):
-    """The request, or what it asks for, is over a stated limit."""
+    """The request, or its result, exceeds a stated limit."""
 
     status = 413
     kind = "too_large"
 
 
 class HeldByHuman(Failure):
-    """A person holds control; the agent has to wait."""
+    """A person has control; the agent has to wait."""
 
     status = 423
     kind = "held_by_human"
 
 
 class Private(Failure):
-    """What a person does now is hidden from everybody else."""
+    """A person is in private mode, so the screen and the pages are hidden from everyone else."""
 
     status = 423
     kind = "private"
@@ -97,14 +97,14 @@ class ResourceExhausted(Failure):
 
 
 class Unavailable(Failure):
-    """A component is starting, restarting or not enabled; nothing was done."""
+    """A component is starting, restarting or not enabled. Nothing was done."""
 
     status = 503
     kind = "unavailable"
 
 
 class DeadlineExceeded(Failure):
-    """The work did not end within its bound and was stopped."""
+    """The work exceeded its time limit and was stopped."""
 
     status = 504
     kind = "deadline_exceeded"
@@ -197,7 +197,7 @@ class FileError(Failure):
 
     @classmethod
     def from_errno(cls, number: int, *, path: str, operation: str) -> "FileError":
-        """Name an `errno` of the kernel the way Python prints it: `[Errno 2] No such file or directory: '/x'`."""
+        """Format an `errno` as Python does: `[Errno 2] No such file or directory: '/x'`."""
         cause = OSError(number, os.strerror(number), path)
         return cls(
             f"Failed to {operation} file: {cause}",

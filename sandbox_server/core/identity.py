@@ -1,6 +1,6 @@
-"""Who asks: a caller, and the headers in which one process of the sandbox tells another.
+"""The caller's identity, and the headers that carry it between processes of the sandbox.
 
-The gateway removes these headers from every request of a client and sets them from what authentication answers.
+The gateway removes these headers from every client's request and sets them from the result of authentication.
 """
 
 from collections.abc import Mapping
@@ -14,41 +14,41 @@ SCOPES = "x-sandbox-scopes"
 ACTOR = "x-sandbox-actor"
 TOOLS = "x-sandbox-tools"
 SURFACE = "x-sandbox-surface"
-"""By which surface a call came, where that is not HTTP: `mcp` or `cli`."""
+"""The surface of a call, if it is not HTTP: `mcp` or `cli`."""
 EXPIRES = "x-sandbox-expires"
-"""When the caller's credential ends, in whole seconds since the epoch; empty where it does not."""
+"""The end of the caller's credential, in whole seconds since the epoch; empty if it does not expire."""
 HANDOFF = "x-sandbox-handoff"
-"""The handoff whose link the caller came by; empty where there is none."""
+"""The handoff whose link the caller used; empty if there is none."""
 PERSON = "person"
 SERVER = "server"
-"""What a process of the sandbox's own has beside the scopes of whom it asks for; no credential gives it."""
+"""The scope of the sandbox's own processes, in addition to their caller's scopes. No credential grants it."""
 
 FORWARDED = (CALLER, SCOPES, TOOLS, "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
-"""What goes on with a call from one surface to another: whom a program acts for, and from where. A program never counts as a person."""
+"""The headers that are forwarded from one surface to another: the caller, the original address. A program never counts as a person."""
 
 type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
-"""What a caller may do. A token without scopes has them all."""
+"""What a caller may do. A token without scopes has all of them."""
 
 ALL_SCOPES: frozenset[str] = frozenset({"view", "control", "shell", "files", "browser", "code", "admin"})
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, as the gateway found out."""
+    """The caller, as the gateway authenticated it."""
 
     name: str
     scopes: frozenset[str] = ALL_SCOPES
     tools: AllowList = None
-    """The tools that it may use, where its token names some: then it may do nothing else."""
+    """The tools that the caller's token names, if any. The caller may then call nothing else."""
     person: bool = False
-    """Whether a person sits at the other end: a signed-in browser, or a token that says so."""
+    """Whether the caller is a person: a signed-in browser, or a token that says so."""
 
     def may(self, scope: str) -> bool:
         """Whether this caller holds `scope`."""
         return scope in self.scopes
 
     def headers(self) -> dict[str, str]:
-        """As headers, for a process of ours behind the gateway; `from_headers` reads them."""
+        """Encode as headers for another process behind the gateway; `from_headers` reads them."""
         return {
             CALLER.title(): self.name,
             SCOPES.title(): " ".join(sorted(self.scopes)),
@@ -58,7 +58,7 @@ class Caller:
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> "Caller | None":
-        """Read them, names in lower case or in a mapping that ignores case; None where nobody is named."""
+        """Read the headers from a mapping with lower-case or case-insensitive names; None if they name no caller."""
         name = headers.get(CALLER)
         if not name:
             return None
@@ -67,5 +67,5 @@ class Caller:
 
 
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a call that go on with it to another surface."""
+    """Return the headers of a call that are forwarded to another surface."""
     return {name: headers[name] for name in FORWARDED if name in headers}

@@ -1,4 +1,4 @@
-"""The log of every process of ours: one JSON object a line, on standard output."""
+"""The log format of every process: one JSON object per line on standard output."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class JsonLogFormatter(logging.Formatter):
-    """Time, level, logger and message, then what the caller gave as `extra={"fields": {...}}`, then a traceback."""
+    """Formats time, level, logger and message, then `extra={"fields": {...}}`, then a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -24,7 +24,7 @@ class JsonLogFormatter(logging.Formatter):
 
 
 def configure(level: str) -> None:
-    """Send every record of at least this level to standard output."""
+    """Write every record of at least this level to standard output."""
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLogFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler])

@@ -17,12 +17,12 @@ _STREAM_OF = "__stream_of__"
 _EVENTS = "__events__"
 
 MAX_BODY = 16 << 20
-"""Bytes of a JSON body, where an operation says nothing else."""
+"""Default limit in bytes of a JSON body."""
 MAX_FILE_BODY = 256 << 20
-"""Bytes of one that holds a file: larger ones are uploaded."""
+"""Limit in bytes of a JSON body that holds a file. Larger files are uploaded."""
 
 type Access = Scope | Literal["any", "public"]
-"""Who may call an operation: holders of the scope, anyone who signed in, or anyone at all."""
+"""Who may call an operation: callers with the scope, any signed-in caller, or anyone at all."""
 type Method = Callable[..., Any]
 
 
@@ -34,7 +34,7 @@ class Feature(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What `@operation` was told, and what the method's signature says."""
+    """The declaration of an operation: the arguments of `@operation` and the method's signature."""
 
     verb: str
     path: str
@@ -50,26 +50,26 @@ class Spec:
     query: tuple[str, ...] = ()
     takes_body: bool = True
     whole_body: str | None = None
-    """The field that the JSON body fills as it is, whatever its keys."""
+    """The field that takes the whole JSON body, whatever its keys."""
     form: type[BaseModel] | None = None
     media_types: tuple[str, ...] = ()
-    """Of what it answers with, where that is not JSON."""
+    """The media types of the answer, if it is not JSON."""
     read_only: bool = False
     destructive: bool = False
     risky: Callable[[Any], bool] | None = None
-    """Whether a request may destroy more than its caller means; None: none does."""
+    """Whether a request may destroy more than its caller means; None if no request does."""
     acts: tuple[Reach, ...] = ()
-    """What a call moves that a person may hold: it needs all of that."""
+    """What a call acts on that a person may hold. The caller needs all of it."""
     shows: bool = False
-    """Whether it tells anything of the screen or the pages, which a person may hide."""
+    """Whether the result shows anything of the screen or the pages, which private mode hides."""
     ends_with_client: bool = False
-    """Whether a call is cancelled when its client hangs up; else it goes on, and its result is lost."""
+    """Whether a call is cancelled when its client disconnects. Otherwise it runs on, and its result is dropped."""
     max_body: int = MAX_BODY
-    """Bytes that its JSON body may have."""
+    """Limit in bytes of the JSON body."""
     deprecated: Deprecation | None = None
-    """Since when it is deprecated, if it is."""
+    """The deprecation of the operation, if any."""
     events: EventTypes | None = None
-    """What its stream gives, if that is said."""
+    """The types of the events of its stream, if it is one and says so."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -79,13 +79,13 @@ class Spec:
 
     @property
     def reads_json(self) -> bool:
-        """Whether fields come from a JSON body; where the body is raw or a form, they come from the query."""
+        """Whether fields come from a JSON body. With a raw body or a form, they come from the query."""
         return self.takes_body and self.form is None and {"upload", "body"}.isdisjoint(self.parameters.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A `Spec` bound to the feature that carries it out."""
+    """A `Spec` bound to the feature that implements it."""
 
     spec: Spec
     tag: str
@@ -97,7 +97,7 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """Tag and name, as logs and metrics show it: `shell.exec_command`."""
+        """Tag and name, as in logs and metrics: `shell.exec_command`."""
         return f"{self.tag}.{self.spec.name}"
 
 
@@ -128,20 +128,22 @@ def operation(
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
-    `route` is verb and path, such as `"POST /v1/file/read"`; `{name}` in the path fills the request's field of that name.
-    A request's fields come from the path, then the JSON body (POST, PUT, PATCH, or `takes_body`) or the query; `query` names fields
-    that come from the query even so; `whole_body` names the one that takes the whole JSON body, whatever its keys.
-    `form` is the model of a multipart body. `media_type` is what an answer of bytes is, or each that it may be.
-    `message` is the envelope's message on success.
-    `acts` names what it moves, one thing or several, of which a person may hold any: then it is refused, or waits.
-    `shows` says that it tells something of the screen or the pages, which a person may hide; left out, whatever has the scope `browser`
-    does.
-    `ends_with_client` is for work that is of use to nobody once its client has hung up: it is cancelled then.
-    `max_body` bounds its JSON body, in bytes; what takes whole files takes more.
-    `risky` tells of a request whether a checkpoint should be made before it, where the settings ask for such.
-    `deprecated` says so in the API document and in the headers of every answer.
-    `events` says in the API document what an async iterator of `Event` gives.
-    `tool` is the name by which an agent sees it, `aliases` are older names that stay callable and are not listed.
+    - `route`: verb and path, such as `"POST /v1/file/read"`. `{name}` in the path fills the request's field of that name.
+    - Fields come from the path, then from the JSON body (POST, PUT, PATCH, or `takes_body`) or from the query.
+    - `query`: fields that always come from the query.
+    - `whole_body`: the field that takes the whole JSON body, whatever its keys.
+    - `form`: the model of a multipart body.
+    - `media_type`: the media type, or types, of an answer of bytes.
+    - `message`: the envelope's message on success.
+    - `acts`: what the operation acts on that a person may hold. If a person does, the call is refused or waits.
+    - `shows`: whether the result shows anything of the screen or the pages, which private mode hides. The default is true for the scope
+      `browser`.
+    - `ends_with_client`: whether the call is cancelled when its client disconnects.
+    - `max_body`: limit of the JSON body in bytes. Operations that take whole files need more.
+    - `risky`: whether a given request should get a checkpoint before it, if the settings ask for checkpoints.
+    - `deprecated`: the deprecation, for the API document and the headers of every answer.
+    - `events`: the types of the events that an async iterator of `Event` yields, for the API document.
+    - `tool`: the name for agents. `aliases` are older names that still work and are not listed.
     """
     verb, path = _parse(route)
 
@@ -179,9 +181,9 @@ def operation(
 
 
 def socket(path: str, *, scope: Access, shows: bool = False) -> Callable[[Method], Method]:
-    """Make a method the other end of a WebSocket; it takes a `Socket`, and a request whose fields come from path and query.
+    """Make a method the server side of a WebSocket. It takes a `Socket`, and a request with fields from path and query.
 
-    `shows` says that it tells something of the screen or the pages, as for an operation.
+    `shows` has the same meaning as for an operation.
     """
 
     def declare(method: Method) -> Method:
@@ -216,7 +218,7 @@ def stream_of(method: Method, *, events: EventTypes | None = None) -> Callable[[
 
 
 def operations(feature: Feature) -> Iterator[Operation]:
-    """Every operation of a feature, in the order of its source."""
+    """Yield every operation of a feature, in source order."""
     methods = [(name, value) for cls in reversed(type(feature).__mro__) for name, value in vars(cls).items() if inspect.isfunction(value)]
     streams = {getattr(value, _STREAM_OF): name for name, value in methods if hasattr(value, _STREAM_OF)}
     for name, value in methods:
@@ -252,7 +254,7 @@ def _docs(method: Method) -> dict[str, Any]:
 def _resolve(spec: Spec, method: Method) -> Spec:
     """Read the signature late, so that declaring an operation imports nothing."""
     hints = get_type_hints(method)
-    returns = _unwrapped(hints.get("return"))
+    returns = _result_type(hints.get("return"))
     parameters = _parameters(method)
     request = next((hints[name] for name, role in parameters.items() if role == "request"), None)
     return replace(spec, request=request, parameters=parameters, returns=returns, streams=_is_stream(returns))
@@ -270,10 +272,10 @@ def _role(name: str, hint: Any) -> str:
         return _ROLES[hint]
     if isinstance(hint, type) and issubclass(hint, BaseModel):
         return "request"
-    raise TypeError(f"parameter {name!r} has a type no surface can fill: {hint!r}")
+    raise TypeError(f"parameter {name!r} has a type that no surface can provide: {hint!r}")
 
 
-def _unwrapped(returns: Any) -> Any:
+def _result_type(returns: Any) -> Any:
     return returns.__args__[0] if get_origin(returns) is Reply else returns
 
 

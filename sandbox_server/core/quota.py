@@ -1,7 +1,8 @@
-"""Quotas: of whatever is bounded, programs have a share and each of them a smaller one, so that a person always gets in.
+"""Quotas: programs share a part of every limited resource, and each program a smaller part, so that a person always gets in.
 
-Programs are told apart by their credential: all tickets that one makes count as its own. Where everything is taken, a person takes the
-place of the program that came first, or of the person who has most, if that leaves neither of the two with more than the other.
+Programs are told apart by their credential: all tickets made with one credential count as its own. If everything is
+taken, a person evicts the program with the oldest reservation. If there is none, the person who has most is evicted,
+unless the newcomer would then have more.
 """
 
 import asyncio
@@ -14,17 +15,17 @@ from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.core.tasks import start_task
 
 RETRY_SECONDS = 1.0
-NEEDED = "a person needed the place that you had"
-"""Why who was evicted has to go."""
+NEEDED = "a person needed your slot"
+"""The reason that an evicted caller gets."""
 
 
 def owner_of(name: str, *, person: bool) -> str:
-    """Whose the reservations of a caller are, by the caller's name: a person's own, and a program's credential's."""
+    """Return the owner of a caller's reservations: the person, or the program's credential."""
     return name if person else name.partition("#")[0]
 
 
-async def unless[T](evicted: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
-    """Do what a place is for. Raises ResourceExhausted once it is evicted, and what the work raises."""
+async def run_unless_evicted[T](evicted: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
+    """Run the work that needs a reservation. Raises ResourceExhausted on eviction, and what the work raises."""
     working, leaving = start_task(work), start_task(evicted.wait())
     either: set[asyncio.Future[Any]] = {working, leaving}
     try:
@@ -39,7 +40,7 @@ async def unless[T](evicted: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
 
 
 class Reservation:
-    """What one caller has of a quota, until it is closed; a context manager, which closes it."""
+    """One caller's part of a quota until it is closed. It is a context manager that closes it."""
 
     def __init__(self, quota: "Quota", owner: str, leave: Callable[[], None] | None, *, person: bool) -> None:
         self._quota = quota
@@ -47,11 +48,11 @@ class Reservation:
         self.person = person
         self.size = 0
         self.evicted = False
-        """Whether a person has it now."""
+        """Whether a person has taken it over."""
         self._leave = leave
 
     async def grow(self, more: int, seconds: float) -> None:
-        """Reserve more, and wait so many seconds until there is as much. Raises ResourceExhausted, and then it has what it had."""
+        """Reserve more, and wait up to `seconds` for it. Raises ResourceExhausted and then keeps what it has."""
         deadline = asyncio.get_running_loop().time() + seconds
         while True:
             try:
@@ -61,24 +62,24 @@ class Reservation:
                     raise
 
     def shrink(self, size: int) -> None:
-        """Give back what it has more than `size`."""
+        """Give back everything above `size`."""
         if self.size > size:
             self._quota.give_back(self, self.size - size)
 
     @property
     def evictable(self) -> bool:
-        """Whether who has it can be told to go."""
+        """Whether the owner can be told to leave."""
         return self._leave is not None
 
     def evict(self) -> None:
-        """Give it back, and tell who has it to go."""
+        """Give it back, and tell the owner to leave."""
         self.evicted = True
         self.close()
         if self._leave:
             self._leave()
 
     def close(self) -> None:
-        """Give it back; a second time does nothing."""
+        """Give it back. A second call does nothing."""
         self._quota.release(self)
 
     def __enter__(self) -> Self:
@@ -89,14 +90,14 @@ class Reservation:
 
 
 class Quota:
-    """So much of something: `most` for everybody, of it `programs` for programs, of that `each` for one of them.
+    """A limited resource: `most` for everyone, of it `programs` for all programs, of that `each` for one program.
 
-    `what` names it in a refusal, in the plural.
+    `what` names the resource in error messages, in the plural.
     """
 
     def __init__(self, what: str, most: int, *, programs: int, each: int) -> None:
         if not 0 < each <= programs < most:
-            raise ValueError(f"{what}: a program has less than all programs, and they have less than there is")
+            raise ValueError(f"{what}: the limits must be each <= programs < most")
         self.what = what
         self._most = most
         self._programs = programs
@@ -108,13 +109,13 @@ class Quota:
 
     @property
     def taken(self) -> int:
-        """How much of it is taken, by whomever."""
+        """How much is taken by all callers."""
         return self._taken.total()
 
     def take(self, name: str, *, person: bool, leave: Callable[[], None] | None = None, size: int = 1) -> Reservation:
-        """Reserve some of it for the caller of a name. Raises ResourceExhausted.
+        """Reserve some of it for a caller. Raises ResourceExhausted.
 
-        `leave` tells the caller to go when a person needs the place; without it nobody gets the place before it is given back.
+        `leave` is called when the caller is evicted. A reservation without it cannot be evicted.
         """
         reservation = Reservation(self, owner_of(name, person=person), leave, person=person)
         self.reserve(reservation, size)
@@ -135,13 +136,13 @@ class Quota:
             self.give_back(reservation, reservation.size)
 
     def give_back(self, reservation: Reservation, size: int) -> None:
-        """Take something off a reservation, and tell those who wait for it."""
+        """Give back a part of a reservation, and wake those who wait for it."""
         self._count(reservation, -size)
         for waiting in self._waiting:
             waiting.set()
 
     async def freed(self, deadline: float) -> bool:
-        """Wait until something is given back; False where nothing was by then. `deadline` is in the loop's time."""
+        """Wait until something is given back. Return False after `deadline`, a time of the event loop."""
         waiting = asyncio.Event()
         self._waiting.add(waiting)
         try:
@@ -163,22 +164,22 @@ class Quota:
 
     def _check_share(self, reservation: Reservation, size: int) -> None:
         if self._by_owner[False, reservation.owner] + size > self._each:
-            raise self._refusal(f"{reservation.owner} has its share of the {self.what}, which is {self._each}")
+            raise self._refusal(f"{reservation.owner} has reached its limit of {self._each} {self.what}")
         if self._taken[False] + size > self._programs or self.taken + size > self._most:
-            raise self._refusal(f"programs have their share of the {self.what}, which is {self._programs} of {self._most}")
+            raise self._refusal(f"programs have reached their limit of {self._programs} of {self._most} {self.what}")
 
     def _make_room(self, newcomer: Reservation, size: int) -> None:
         while self.taken + size > self._most:
             victim = self._first_program() or self._first_of_who_has_more(newcomer, size)
             if victim is None:
-                raise self._refusal(f"all {self._most} {self.what} are taken, and nobody has more of them than you")
+                raise self._refusal(f"all {self._most} {self.what} are taken, and no one has more of them than you")
             victim.evict()
 
     def _first_program(self) -> Reservation | None:
         return next((each for each in self._held if not each.person and each.evictable), None)
 
     def _first_of_who_has_more(self, newcomer: Reservation, size: int) -> Reservation | None:
-        """What the person who has most came first with, where that person still has as much without it as the newcomer has then."""
+        """Return the oldest reservation of the person who has most, if that person without it still has as much as the newcomer then."""
         has = self._by_owner[True, newcomer.owner] + size
         for each in self._held:
             if (

@@ -1,4 +1,4 @@
-"""A receipt: what a person changed while holding control, for the agent that goes on after."""
+"""A receipt: what a person changed while holding control, for the agent that continues."""
 
 from typing import Literal
 
@@ -7,14 +7,14 @@ from pydantic import Field
 from sandbox_server.core.results import Model
 
 HOLDING = "holding"
-"""How a receipt ended that is not over: the person still has control."""
+"""The `ended` of a receipt that is not final: the person still has control."""
 
 
 class TabChange(Model):
     was: str | None
-    """The address before; null for a tab that was opened."""
+    """The URL before; null for a tab that was opened."""
     now: str | None
-    """The address after; null for a tab that was closed."""
+    """The URL after; null for a tab that was closed."""
 
 
 class Receipt(Model):
@@ -25,32 +25,32 @@ class Receipt(Model):
     ended_at: float
     """Seconds since the epoch."""
     ended: str
-    """How: `released`, `given`, `returned:idle` ...; `holding` for one that is not over."""
+    """How control ended: `released`, `given`, `returned:idle` ...; `holding` if it has not ended."""
     note: str = ""
-    """What the person says."""
+    """A note from the person."""
     tabs: list[TabChange] = Field(default_factory=list)
-    """Tabs that were opened, closed or lead elsewhere; addresses without what may let somebody in."""
+    """Tabs that were opened, closed or navigated. URLs are without parts that may grant access."""
     windows_opened: list[str] = Field(default_factory=list)
     """Titles."""
     windows_closed: list[str] = Field(default_factory=list)
     """Titles."""
     fields: list[str] = Field(default_factory=list)
-    """Fields of forms that were changed, by name; never what is in them, and no passwords or codes."""
+    """Names of the form fields that were changed. Values, passwords and codes are never included."""
     files: list[str] = Field(default_factory=list)
-    """Files of the agent's home and workspace that were changed meanwhile."""
+    """Changed files of the agent's home and workspace."""
     commands: list[str] = Field(default_factory=list)
     """Lines that were entered in shells."""
     downloads: list[str] = Field(default_factory=list)
     """Files that the browser saved."""
     inputs: dict[str, int] = Field(default_factory=dict)
-    """How many keys, clicks and the like."""
+    """The number of keys, clicks and other inputs, by kind."""
     unseen: list[Literal["tabs", "windows", "files"]] = Field(default_factory=list)
-    """What could not be looked at in time, and of which nothing is told: it may have changed all the same."""
+    """What could not be compared in time and is missing here. It may have changed."""
     private: bool = False
-    """Whether some of it was private, and is not told."""
+    """Whether a part was in private mode and is left out."""
     before: str | None = None
-    """Where a small picture of the screen is (JPEG), as it was before; null where there is none."""
+    """Path of a small JPEG of the screen before; null if there is none."""
     after: str | None = None
-    """The same, as it was after."""
+    """Path of a small JPEG of the screen after; null if there is none."""
     omitted: int = 0
-    """Entries that were left out, for a receipt is short."""
+    """The number of entries that were left out to keep the receipt short."""

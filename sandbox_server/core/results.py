@@ -1,4 +1,4 @@
-"""What goes into an operation and what comes out of it, whatever the surface."""
+"""Inputs and outputs of operations, independent of the surface."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict
 from sandbox_server.core.identity import Caller
 
 ABOUT = "x-about"
-"""Header of a body that is not JSON: what it is of, a JSON object in ASCII. Agents get it beside the body."""
+"""Header of a body that is not JSON: a JSON object in ASCII that describes it. Agents get it beside the body."""
 
 
 class Model(BaseModel):
-    """Base of every request and result: frozen, built on first use so that start-up stays short.
+    """Base of every request and result: frozen, and built on first use so that start-up stays short.
 
-    The string under a field is its documentation; `core.openapi` reads it when a document is asked for.
+    The string under a field is its documentation; `core.openapi` reads it when a document is requested.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -23,17 +23,17 @@ class Model(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class NullCounts:
-    """Marks a field, by `Annotated`, for which null says something else than leaving it out."""
+    """Marks a field, by `Annotated`, for which null differs from leaving it out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slashes:
-    """Marks a field of the path, by `Annotated`, that may hold slashes."""
+    """Marks a path field, by `Annotated`, that may contain slashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of an operation: who asks, through which surface, and the headers an operation may need.
+    """One call of an operation: its caller, its surface, and the request's headers and query.
 
     A method receives it by declaring a parameter of this type.
     """
@@ -42,18 +42,18 @@ class Call:
     request_id: str
     surface: Literal["http", "mcp", "cli"] = "http"
     base_url: str = ""
-    """Scheme and authority that the caller used, without a trailing slash; empty where it is not known."""
+    """Scheme and authority that the caller used, without a trailing slash; empty if unknown."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Request headers, names in lower case."""
+    """Request headers, with names in lower case."""
     last_event_id: str | None = None
-    """Where a stream is to resume, from `Last-Event-ID`."""
+    """The event after which a stream resumes, from `Last-Event-ID`."""
     query: Mapping[str, str] = field(default_factory=dict)
-    """What the address says after its `?`, for rules that hold for every operation."""
+    """The query parameters, for rules that hold for every operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply[T]:
-    """A result that sets more of the envelope than its data; `T` is the type of `data` in the description."""
+    """A result that sets more of the envelope than its data. `T` is the type of `data` in the API document."""
 
     data: T
     message: str | None = None
@@ -67,7 +67,7 @@ class Reply[T]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One server-sent event. `data` is sent as JSON; `id` is what a client sends back to resume after it."""
+    """One server-sent event. `data` is sent as JSON; a client sends `id` back to resume after it."""
 
     event: str
     data: object
@@ -94,9 +94,10 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A large body that is read piece by piece and supports ranges.
+    """A large body that is read in pieces and supports ranges.
 
-    `read(start, stop)` yields the bytes from `start` up to but not including `stop`; `close` runs once, whatever happened.
+    `read(start, stop)` yields the bytes from `start` up to but not including `stop`. `close` is called once in every
+    case.
     """
 
     size: int
@@ -112,7 +113,7 @@ class Content:
 
 
 class Part(Protocol):
-    """One file of a multipart body, read once, in order."""
+    """One file of a multipart body, which can be read once, in order."""
 
     name: str
     filename: str
@@ -122,23 +123,26 @@ class Part(Protocol):
 
 
 class Upload(Protocol):
-    """A multipart body as it arrives: iterate the files, then read the fields, of which some may come after a file."""
+    """A multipart body as it arrives.
+
+    Iterate over the files, then read the fields; some fields may come after a file.
+    """
 
     def __aiter__(self) -> AsyncIterator[Part]: ...
 
     def field(self, name: str) -> str | None:
-        """The value of a plain field that has arrived so far."""
+        """Return the value of a plain field that has arrived so far."""
 
 
 class Body(Protocol):
-    """A raw request body, read once."""
+    """A raw request body, which can be read once."""
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; raises `InvalidArgument` if the client stops half way."""
+        """Yield the body as it arrives; raises `InvalidArgument` if the client stops half way."""
 
 
 class Socket(Protocol):
-    """A WebSocket that was accepted."""
+    """An accepted WebSocket."""
 
     async def receive(self) -> str | bytes | None:
         """Wait for one message; None once the other side has closed."""
@@ -147,4 +151,4 @@ class Socket(Protocol):
         """Send one message; raises `ConnectionError` once the other side has closed."""
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close; later messages are dropped."""
+        """Close the socket. Later messages are dropped."""

@@ -1,4 +1,4 @@
-"""Background work with an owner: no task outlives the object that started it, none fails in silence."""
+"""Background tasks with an owner: no task outlives the object that started it, and none fails silently."""
 
 import asyncio
 import logging
@@ -13,9 +13,9 @@ _running: set[asyncio.Task[Any]] = set()
 
 
 async def in_thread[*Given, T](work: Callable[[*Given], T], *given: *Given, executor: Executor | None = None) -> T:
-    """Do `work` in a thread, and return or raise when it has ended, also when cancelled: what it uses may be let go of then.
+    """Run `work` in a thread, and wait for its end even when cancelled, so that its resources can be freed then.
 
-    For work that ends by itself and soon. Cancelling what waits for a thread does not stop the thread.
+    For short work that always ends. Cancelling the waiting task does not stop the thread.
     """
     done = asyncio.get_running_loop().run_in_executor(executor, work, *given)
     try:
@@ -24,36 +24,36 @@ async def in_thread[*Given, T](work: Callable[[*Given], T], *given: *Given, exec
         while not done.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([done])
-        done.cancelled() or done.exception()  # nobody is there any more to be told
+        done.cancelled() or done.exception()  # nobody waits for the result any more
         raise
 
 
 def start_task[T](work: Awaitable[T]) -> asyncio.Task[T]:
-    """Run `work` beside the caller, who awaits it or cancels it before going on. What outlives its caller belongs to a `Tasks`.
+    """Run `work` beside the caller, who awaits or cancels it before it continues. Longer work belongs in a `Tasks`.
 
-    The loop itself keeps no task from being collected as garbage; this does, until it ends.
+    The event loop keeps only weak references to tasks. This keeps a strong one until the task ends.
     """
-    task = asyncio.create_task(work if isinstance(work, Coroutine) else _awaited(work))
+    task = asyncio.create_task(work if isinstance(work, Coroutine) else _await_result(work))
     _running.add(task)
     task.add_done_callback(_running.discard)
     return task
 
 
-async def _awaited[T](work: Awaitable[T]) -> T:
+async def _await_result[T](work: Awaitable[T]) -> T:
     return await work
 
 
 class Tasks:
-    """A set of background tasks; leaving the context cancels what still runs and waits for it."""
+    """A set of background tasks. Leaving the context cancels the running ones and waits for them."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 
     def start[T](self, work: Coroutine[Any, Any, T], *, name: str | None = None) -> asyncio.Task[T]:
-        """Run `work` in the background; an exception in it is logged."""
+        """Run `work` in the background. An exception in it is logged."""
         task = asyncio.create_task(work, name=name)
         self._running.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_end)
         return task
 
     async def __aenter__(self) -> Self:
@@ -68,14 +68,14 @@ class Tasks:
         await self.close()
 
     async def close(self) -> None:
-        """Cancel everything and wait until it has ended."""
+        """Cancel all tasks and wait until they have ended."""
         running = list(self._running)
         for task in running:
             task.cancel()
         if running:
-            await asyncio.wait(running)  # and not gather: cancelled itself, that would raise a child's cancellation in place of its own
+            await asyncio.wait(running)  # not gather: cancelled itself, it would raise a child's cancellation
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _on_task_end(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("background task %s failed", task.get_name(), exc_info=error)

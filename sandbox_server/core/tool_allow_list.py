@@ -1,33 +1,33 @@
-"""The tools that a token names, where it names tools: patterns of their names, and the header in which they go through the gateway."""
+"""The tools that a token allows: patterns of names, and the header that carries them through the gateway."""
 
 from collections.abc import Iterable
 
 from sandbox_server import patterns
 
 NO_TOOL = "!"
-"""What stands for an empty list in a header, which cannot be empty; no tool has this name."""
+"""Stands for an empty list in the header, which cannot be empty. No tool has this name."""
 
 type AllowList = tuple[str, ...] | None
-"""None where a token does not name its tools: then its scopes alone decide."""
+"""None if the token names no tools. Then only its scopes decide."""
 
 
 def header_of(tools: AllowList) -> str:
-    """The header's value, empty for a token that does not name its tools."""
+    """Return the header's value; empty for a token that names no tools."""
     return "" if tools is None else " ".join(tools) or NO_TOOL
 
 
 def read_header(value: str | None) -> AllowList:
-    """Read what `header_of` made."""
+    """Parse the output of `header_of`."""
     return tuple(value.split()) if value else None
 
 
 def names_one(tools: AllowList, names: Iterable[str]) -> bool:
-    """Whether a list lets through what has these names."""
-    return tools is None or any(_fits(pattern, name) for name in names for pattern in tools)
+    """Whether a list allows a tool with one of these names."""
+    return tools is None or any(_matches_pattern(pattern, name) for name in names for pattern in tools)
 
 
-def _fits(pattern: str, name: str) -> bool:
-    """Whether a name is of a pattern; nothing is of one that cannot be used."""
+def _matches_pattern(pattern: str, name: str) -> bool:
+    """Whether a name matches a pattern. An invalid pattern matches nothing."""
     try:
         return patterns.glob(pattern).fullmatch(name) is not None
     except ValueError:

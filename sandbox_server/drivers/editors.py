@@ -1,4 +1,4 @@
-"""Programs by which a person edits in the browser, JupyterLab and code-server: the agent's, started when somebody opens them."""
+"""The editors JupyterLab and code-server. They run as the agent and start on demand."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 
 START_SECONDS = 60.0
 USUAL_SECONDS = 5.0
-"""What it takes until an editor answers."""
+"""Typical seconds until an editor answers."""
 RETRY_SECONDS = 1.0
 KNOCK_SECONDS = 0.1
 PROBE_SECONDS = 20.0
@@ -26,35 +26,35 @@ FRONT = str(Path(__file__).with_name("editor-front.cjs"))
 
 @dataclass(frozen=True, slots=True)
 class EditorProgram:
-    """One of them. It listens on `port` of this machine, and ends by itself when nobody has used it for a while."""
+    """One editor. It listens on `port` of this machine, and ends by itself when idle."""
 
     name: str
     title: str
     port: int
     needs: str
-    """A file that is there where it is installed."""
+    """A file that exists if it is installed."""
     argv: Sequence[str]
     build_argument: str
-    """How an image is built that has it."""
+    """The build argument that adds it to an image."""
 
     base: str = ""
-    """The path that it has on its port, without the first slash."""
+    """Its path on its port, without the first slash."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What it is told beside the agent's environment."""
+    """Variables beside the agent's environment."""
 
     @property
     def path(self) -> str:
-        """Where the gateway has it for programs."""
+        """Its path at the gateway, for programs."""
         return f"/{self.name}/"
 
     @property
     def preview(self) -> str:
-        """Where a person's browser is led to it, on an origin of its own."""
+        """Its preview URL for browsers, with an origin of its own."""
         return f"/proxy/{self.port}/{self.base}"
 
 
 def jupyterlab(port: int, kernels: str, workspace: str, idle_seconds: float) -> EditorProgram:
-    """JupyterLab; the kernels whose connection files are in `kernels` are in its list."""
+    """JupyterLab. It lists the kernels whose connection files are in `kernels`."""
     options = {
         "ServerApp.base_url": "/jupyter/",
         "ServerApp.ip": "127.0.0.1",
@@ -82,14 +82,14 @@ def code_server(port: int, workspace: str, idle_seconds: float) -> EditorProgram
     """code-server, which is VS Code."""
     script = "/opt/code-server/out/node/entry.js"
     options = [f"--bind-addr=127.0.0.1:{port}", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
-    options += [f"--trusted-origins=localhost:{port}"]  # which is how a preview calls it
+    options += [f"--trusted-origins=localhost:{port}"]  # the host of its preview
     argv = ["/opt/node/24/bin/node", "--require", FRONT, script, *options, "--disable-getting-started-override", workspace]
     told = {"EDITOR_FRONT": f"{port} {idle_seconds:.0f}"}
     return EditorProgram("code-server", "code-server", port, script, argv, "CODE_SERVER=1", environment=told)
 
 
 class Editors:
-    """Starts and ends them; an asynchronous context manager, which ends those that run."""
+    """Starts and stops editors; an asynchronous context manager, which ends the running ones."""
 
     def __init__(self, processes: Processes, editors: Sequence[EditorProgram]) -> None:
         self._processes = processes
@@ -98,7 +98,7 @@ class Editors:
         self._starting = asyncio.Lock()
         self._tasks = Tasks()
         self._woken: dict[str, float] = {}
-        """What starts unattended, and since when."""
+        """Editors that start unattended, and since when."""
         self._failed: dict[str, Failure] = {}
 
     async def __aenter__(self) -> Self:
@@ -113,24 +113,24 @@ class Editors:
         return iter(self._editors.values())
 
     def get(self, name: str) -> EditorProgram:
-        """One of them; raises NotFound, also for one that is disabled."""
+        """Return an editor; raises NotFound, also for a disabled one."""
         if name not in self._editors:
             raise NotFound(f"there is no editor {name!r} here", name=name, hint="DISABLE_JUPYTER and DISABLE_CODE_SERVER leave one out")
         return self._editors[name]
 
     def runs(self, editor: EditorProgram) -> bool:
-        """Whether it has been started, and has not ended."""
+        """Whether it has been started and has not ended."""
         return editor.name in self._running and self._running[editor.name][0].exit is None
 
     async def installed(self, editor: EditorProgram) -> bool:
-        """Whether the image has it."""
+        """Whether it is installed."""
         done = await self._processes.run(["test", "-e", editor.needs], timeout=PROBE_SECONDS, max_output=0)
         return done.exit.code == 0
 
     async def start(self, name: str) -> EditorProgram:
-        """Start it where it does not run, and wait until it answers.
+        """Start it if needed, and wait until it answers.
 
-        Raises NotFound, Unavailable where the image has none or it ended, and DeadlineExceeded where it does not answer.
+        Raises NotFound, Unavailable if it is not installed or has ended, and DeadlineExceeded if it does not answer.
         """
         editor = self.get(name)
         async with self._starting:
@@ -140,7 +140,10 @@ class Editors:
         return editor
 
     def wake(self, name: str) -> float:
-        """Have one start, without waiting for it; seconds after which it should answer. Raises NotFound, and once why it did not start."""
+        """Start one without waiting.
+
+        Return the seconds until it should answer. Raises NotFound, and once the failure of the last start.
+        """
         self.get(name)
         if failure := self._failed.pop(name, None):
             raise failure
@@ -153,13 +156,13 @@ class Editors:
     async def _awaken(self, name: str) -> None:
         try:
             await self.start(name)
-        except Failure as failure:  # told to whoever asks next
+        except Failure as failure:  # reported to the next caller
             self._failed[name] = failure
         finally:
             del self._woken[name]
 
     async def stop(self, name: str) -> None:
-        """End it, with all that was started in it."""
+        """End it, with everything that was started in it."""
         running = self._running.pop(name, None)
         if running:
             await put_down(running[0])
@@ -191,7 +194,7 @@ class Editors:
 
 
 async def _answering(process: Process, port: int) -> bool:
-    """Wait until something answers on the port; False where the process has ended before."""
+    """Wait until the port accepts connections. Return False if the process has ended."""
     while not await _answers(port):
         if process.exit:
             return False

@@ -1,4 +1,4 @@
-"""What of the gateway's configuration depends on the settings: where it listens, where the editors do, and which sites may use it."""
+"""The part of the gateway's configuration that depends on the settings: listening address, editors, and allowed origins."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from sandbox_server.settings import GatewaySettings
 
 
 def has_ipv6(proc: str = "/proc/net") -> bool:
-    """Whether this network namespace has IPv6 at all: an nginx that is told to listen on it would not start without."""
+    """Whether this network namespace has IPv6. nginx would not start if told to listen on it without."""
     try:
         return bool((Path(proc) / "if_inet6").read_text().strip())
     except FileNotFoundError:
@@ -15,7 +15,7 @@ def has_ipv6(proc: str = "/proc/net") -> bool:
 
 
 def listen(settings: GatewaySettings, *, has_ipv6: bool) -> str:
-    """Write where the gateway's door listens, and how many connections one address outside may have."""
+    """Return the gateway's listen directives, and the limit of connections of one address outside."""
     lines = [f"listen {settings.ipv4}:{settings.port};"] if settings.ipv4 else []
     if settings.ipv6 and has_ipv6:
         lines.append(f"listen [{settings.ipv6}]:{settings.port} ipv6only=on;")
@@ -25,19 +25,19 @@ def listen(settings: GatewaySettings, *, has_ipv6: bool) -> str:
 
 
 def body(settings: GatewaySettings) -> str:
-    """Write the largest body that the outer server takes."""
+    """Return the limit of a request body at the outer server."""
     return f"client_max_body_size {settings.max_body_bytes};\n"
 
 
 def upstreams(ports: Mapping[str, int]) -> str:
-    """Write the `upstream` blocks of the editors, by name and loopback port, which nginx reads as it starts, whether they run or not."""
+    """Return the `upstream` blocks of the editors, by name and loopback port. nginx reads them at its start."""
     return "".join(f"upstream {name} {{ server 127.0.0.1:{port} max_fails=0; }}\n" for name, port in ports.items())
 
 
 def origins(allowed: Iterable[str]) -> str:
-    """Write what nginx knows of other sites: which `Origin` may read answers, and whose pages may frame ours.
+    """Return nginx's maps of other sites: which `Origin` may read answers, and whose pages may frame ours.
 
-    `allowed` are origins in the form in which browsers send them, of which nothing has a meaning in nginx or in a policy.
+    `allowed` are origins as browsers send them, which contain no special character of nginx or of a policy.
     """
     known = tuple(allowed)
     lines = ["map $http_origin $known_origin {", '    default "";', *(f'    "{origin}" "{origin}";' for origin in known), "}"]

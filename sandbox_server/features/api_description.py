@@ -1,4 +1,4 @@
-"""The API's own description, for people, SDKs, the MCP surface and the command line."""
+"""The API's OpenAPI document, for people, SDKs, the MCP process and the command line."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ TITLE = "Tandem"
 
 
 class Description:
-    """Makes the OpenAPI document once, when it is first asked for."""
+    """Makes the OpenAPI document once, on first use."""
 
     tag = "description"
 
@@ -22,7 +22,7 @@ class Description:
 
     @operation("GET /v1/openapi.json", scope="view", envelope=False)
     async def openapi(self) -> dict[str, Any]:
-        """Give the OpenAPI 3.1 document of every operation, those of custom tools included."""
+        """Return the OpenAPI 3.1 document of every operation, custom tools included."""
         if self._document is None:
             self._document = document(self._operations(), title=TITLE, version=self._version)
         return self._document

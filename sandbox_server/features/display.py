@@ -1,4 +1,4 @@
-"""The display: films of the whole desktop."""
+"""Recordings of the whole desktop."""
 
 from types import TracebackType
 from typing import Annotated, Literal, Protocol, Self
@@ -21,39 +21,39 @@ type Side = Annotated[int, Field(gt=0)]
 
 class DisplayRecordRequest(Model):
     action: Literal["start", "stop", "status"]
-    """What to do: begin a film, end one, or ask about one."""
+    """Start, stop or look up a recording."""
     save_path: str | None = None
-    """Where the film goes, and by which it is named afterwards. Null: a new file in /tmp/recordings, or the latest film."""
+    """Path of the recording, which also identifies it. Null: a new file in /tmp/recordings, or the latest recording."""
     fps: Annotated[int, Field(gt=0, le=30)] = 5
-    """Pictures per second; where nothing changes, one."""
+    """Frames per second; one while nothing changes."""
     crf: Annotated[int, Field(ge=0, le=51)] = 28
-    """Quality of H.264: 0 is lossless, 51 the worst."""
+    """H.264 quality (CRF): 0 is lossless, 51 the worst."""
     max_duration: Annotated[float, Field(gt=0)] = 600
-    """Seconds after which the film ends by itself."""
+    """Seconds after which the recording stops by itself."""
     width: Side | None = None
-    """Width of the film in pixels, 3840 at most, rounded down to an even number. Null: that of the screen."""
+    """Width of the video in pixels, at most 3840, rounded down to an even number. Null: the screen's."""
     height: Side | None = None
-    """Height of the film in pixels, 2160 at most, rounded down to an even number. Null: that of the screen."""
+    """Height of the video in pixels, at most 2160, rounded down to an even number. Null: the screen's."""
     sound: bool = True
-    """Whether to record what the desktop plays, too, where it has sound."""
+    """Whether to record the desktop's sound, if it has any."""
 
 
 class DisplayRecordResult(Model):
     status: Literal["idle", "recording", "stopped"]
-    """`idle` where nothing was recorded yet."""
+    """`idle` if nothing was recorded yet."""
     save_path: str | None = None
-    """The film's file. It can be watched while it is recorded."""
+    """Path of the recording. It can be played while it is being recorded."""
     duration: float = 0
-    """Seconds of film."""
+    """Duration in seconds."""
     file_size_bytes: int | None = None
     error: str | None = None
-    """Why it ended before it was to."""
+    """Why it ended early."""
     recordings: list[str] = Field(default_factory=list)
-    """Every film that is being recorded, by its path."""
+    """Paths of all running recordings."""
 
 
 class Screenshots(Protocol):
-    """What pictures are taken of; `drivers.x11.screen.X11Screen` is one."""
+    """Takes screenshots; `drivers.x11.screen.X11Screen` implements it."""
 
     async def grab(self) -> tuple[Image.Image, Size]: ...
 
@@ -82,11 +82,11 @@ class Display:
 
     @operation("POST /v1/display/record", scope="browser", shows=False)
     async def record(self, request: DisplayRecordRequest) -> DisplayRecordResult:
-        """Record the whole desktop as a film, with its sound.
+        """Record the whole desktop with its sound as a video.
 
-        The file is MP4 with H.264 and AAC, and plays up to its last second whatever happens to the recording. Several may be recorded at
-        once, into different files; `stop` and `status` without `save_path` mean the latest. While a person is private
-        they show a placeholder.
+        The file is MP4 with H.264 and AAC. It stays playable up to its last second if the recording is interrupted.
+        Several recordings may run at once, into different files; `stop` and `status` without `save_path` mean the
+        latest. In private mode they show a placeholder.
         """
         if request.action == "start":
             return self._result(await self._start(request))
@@ -119,7 +119,7 @@ class Display:
 def _require_size(request: DisplayRecordRequest) -> None:
     sides = (("width", request.width, MAX_SIZE[0]), ("height", request.height, MAX_SIZE[1]))
     problems = [
-        {"loc": (name,), "msg": f"a film has {limit} pixels at most", "type": "less_than_equal"}
+        {"loc": (name,), "msg": f"a recording may have at most {limit} pixels", "type": "less_than_equal"}
         for name, side, limit in sides
         if side is not None and side > limit
     ]
@@ -128,7 +128,7 @@ def _require_size(request: DisplayRecordRequest) -> None:
 
 
 class _Desktop:
-    """The screen with the pointer, as pictures."""
+    """The screen with the pointer, as a source of frames."""
 
     def __init__(self, screen: Screenshots) -> None:
         self._screen = screen

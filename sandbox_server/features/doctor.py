@@ -1,4 +1,4 @@
-"""Doctor: which guarantees hold on this host, and what would win the ones that do not."""
+"""The doctor: which guarantees hold on this host, and how to fix the others."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -22,7 +22,7 @@ from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings
 
 MIN_SHM_BYTES = 256 * 1024 * 1024
-"""Below this Chromium's renderers crash on large pages."""
+"""Below this, Chromium's renderers crash on large pages."""
 MIN_FREE_BYTES = 1024**3
 PROBE_SECONDS = 5.0
 PREVENTED = (
@@ -36,26 +36,26 @@ EVERYTHING = IsolationPolicy(
     env=EnvPolicy(allow=()),
     limits=LimitsPolicy(processes=16),
 )
-"""A policy that needs all that a policy may need."""
+"""A policy that needs everything that any policy may need."""
 
 
 class Check(Model):
     name: str
     status: Literal["holds", "lost", "unknown"]
     detail: str
-    """What was found."""
+    """The result of the check."""
     hint: str | None = None
-    """How to win the guarantee; null where it holds."""
+    """How to fix it; null if the guarantee holds."""
 
 
 class Diagnosis(Model):
     checks: list[Check]
     lost: list[str]
-    """Names of the checks that do not hold."""
+    """Names of the failed checks."""
 
 
 class Doctor:
-    """Looks at the host from inside, each time it is asked; `more` are probes of other features."""
+    """Checks the host from inside on every call. `more` are probes of other features."""
 
     tag = "doctor"
 
@@ -68,7 +68,7 @@ class Doctor:
 
     @operation("GET /v1/doctor", scope="view")
     async def doctor(self) -> Diagnosis:
-        """Tell which guarantees hold on this host, with a hint for each that does not."""
+        """Check which guarantees hold on this host, with a hint for each that does not."""
         checks = [await _check(probe) for probe in (*self._probes(), *self._more)]
         return Diagnosis(checks=checks, lost=[check.name for check in checks if check.status == "lost"])
 

@@ -1,4 +1,4 @@
-"""Editors in the browser: JupyterLab and code-server, which start when somebody opens them and end when nobody uses them."""
+"""Editors in the browser: JupyterLab and code-server. They start on demand and stop when idle."""
 
 from sandbox_server.core import Model, Unavailable, operation
 from sandbox_server.drivers.editors import EditorProgram, Editors
@@ -17,23 +17,23 @@ class EditorState(Model):
     name: str
     title: str
     path: str
-    """Where programs that send a key find it on this sandbox's address. A browser that is signed in is led on to `preview`."""
+    """Its path for programs that send a key. A signed-in browser is redirected to `preview`."""
     preview: str
-    """Where it is for a browser: a page of the agent's, so on an origin of its own."""
+    """Its URL for browsers. It has an origin of its own, because the agent controls the page."""
     installed: bool
-    """Whether the image has it."""
+    """Whether it is installed in the image."""
     running: bool
     hint: str | None = None
-    """What to do to have it, where the image does not."""
+    """How to install it, if it is missing."""
 
 
 class EditorList(Model):
     editors: list[EditorState]
-    """Those that are not disabled."""
+    """The editors that are not disabled."""
 
 
 class EditorPages:
-    """What a person edits with."""
+    """The editors."""
 
     tag = "editors"
 
@@ -47,18 +47,18 @@ class EditorPages:
 
     @operation("POST /v1/editors/{name}/start", scope="shell", acts="shell")
     async def start_editor(self, request: EditorRef) -> EditorState:
-        """Start an editor and wait until it answers; opening its path does so too."""
+        """Start an editor and wait until it answers. Opening its path does so too."""
         return await self._described(await self._editors.start(request.name))
 
     @operation("POST /v1/editors/{name}/wake", scope="shell", acts="shell")
     async def wake_editor(self, request: EditorRef) -> None:
-        """Have an editor start, and say when to come again: 503 with `Retry-After`. A program's request for its path does so."""
+        """Start an editor and answer 503 with `Retry-After`. A program's request for its path does so."""
         seconds = self._editors.wake(request.name)
         raise Unavailable(f"{self._editors.get(request.name).title} is starting", retry_after=seconds)
 
     @operation("POST /v1/editors/{name}/stop", scope="shell", destructive=True, acts="shell")
     async def stop_editor(self, request: EditorRef) -> EditorState:
-        """End an editor, with the terminals and kernels that were started in it."""
+        """Stop an editor, with the terminals and kernels that were started in it."""
         editor = self._editors.get(request.name)
         await self._editors.stop(request.name)
         return await self._described(editor)

@@ -1,6 +1,6 @@
-"""File watch: learn of changes on disk without polling for them.
+"""File watches: report changes on disk without polling.
 
-Answers have the contract's envelope and, beside it, the same values at the top level: clients were written for either.
+Answers have the contract's envelope and repeat its values at the top level, because clients exist for either form.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.drivers.watches.watches import MAX_EVENTS, Watch, Watches, WatchEvent
 
 WAIT_DEBOUNCE = 0.05
-"""Seconds for which changes are gathered while one file is waited for."""
+"""Seconds for which changes are collected while a caller waits for one file."""
 
 type ChangeType = Literal["create", "write", "remove", "rename", "chmod"]
 type EventType = Literal["create", "write", "remove", "rename", "chmod", "overflow", "lost", "restored"]
@@ -35,9 +35,9 @@ class CreateWatchRequest(Model):
     recursive: bool = True
     """Watch sub-directories too."""
     exclude: tuple[str, ...] = USUALLY_EXCLUDED
-    """Globs for names to leave out; an excluded directory is not looked into."""
+    """Globs for names to leave out. An excluded directory is not entered."""
     debounce: int = Field(default=300, ge=50, le=5000)
-    """Milliseconds for which changes are gathered; what happens again to the same path is merged."""
+    """Milliseconds for which changes are collected. Repeated changes of one path are merged."""
     include_patterns: tuple[str, ...] = ()
     """Globs: only names that match one are reported. Empty: all."""
 
@@ -46,20 +46,20 @@ class WatcherRef(Model):
     """A watcher by its id."""
 
     watcher_id: str
-    """What `watch_create` gave."""
+    """The id from `watch_create`."""
 
 
 class PollRequest(Model):
-    """From where on to read."""
+    """Where to continue reading."""
 
     watcher_id: str
-    """What `watch_create` gave."""
+    """The id from `watch_create`."""
     cursor: int = Field(default=0, ge=0)
-    """The cursor of the last answer; only later events are given."""
+    """The cursor of the last answer. Only later events are returned."""
     since: int | None = Field(default=None, ge=0)
-    """What the published SDK calls `cursor`."""
+    """The published SDK's name of `cursor`."""
     limit: int = Field(default=100, ge=1, le=1000)
-    """Events in the answer."""
+    """Limit of events in the answer."""
     timeout: int = Field(default=0, ge=0, le=60)
     """Seconds to wait for the first event; 0 answers at once."""
 
@@ -68,11 +68,11 @@ class FileWaitRequest(Model):
     """What to wait for."""
 
     path: str
-    """The file, absolute or beginning with `~/`; it need not exist, nor its directory."""
+    """The file, absolute or beginning with `~/`. Neither it nor its directory need exist."""
     timeout: int = Field(default=30, ge=1, le=300)
     """Seconds to wait."""
     event_types: tuple[ChangeType, ...] = EVERY_CHANGE
-    """What to wait for. A file that exists satisfies `create` at once."""
+    """Types of events to wait for. A file that exists satisfies `create` at once."""
 
 
 class FileWatcher(Model):
@@ -81,43 +81,44 @@ class FileWatcher(Model):
     watcher_id: str
     """Its id."""
     path: str
-    """What it watches."""
+    """The watched path."""
     recursive: bool
     """Whether sub-directories are watched too."""
     exclude: tuple[str, ...]
-    """What is left out."""
+    """Excluded names."""
     debounce: int
-    """Milliseconds for which changes are gathered."""
+    """Milliseconds for which changes are collected."""
     include_patterns: tuple[str, ...]
-    """What is reported; empty for all."""
+    """Globs of reported names; empty for all."""
     cursor: int
     """Number of its latest event."""
 
 
 class FileEvent(Model):
-    """Something that happened on disk."""
+    """An event on disk."""
 
     seq: int
     """Its number within the watcher, from 1."""
     type: EventType
-    """What happened. `overflow`: some events were lost, look for yourself. `lost`: the watched directory is gone, or another is in its
-    place. `restored`: it is watched again; what is in it is reported as `create`."""
+    """What happened. `overflow`: some events were lost; list the directory. `lost`: the watched directory was removed
+    or replaced. `restored`: it is watched again; its content is reported as `create`.
+    """
     path: str
     """Absolute path."""
     relative_path: str
     """Path below the watched directory; `.` for itself."""
     old_path: str | None = None
-    """Where a renamed file was."""
+    """The old path of a renamed file."""
     is_dir: bool = False
-    """It is, or was, a directory."""
+    """Whether it is, or was, a directory."""
     timestamp: float
     """When it was noticed, in seconds since the epoch."""
     mtime: float | None = None
-    """Last change of the content, in seconds since the epoch; null for what is gone."""
+    """Last change of the content, in seconds since the epoch; null if it is gone."""
     size: int | None = None
-    """Bytes; null for what is gone."""
+    """Bytes; null if it is gone."""
     inode: int | None = None
-    """Number of the file in its file system; null for what is gone."""
+    """Inode number in its file system; null if it is gone."""
     reason: str | None = None
     """Why events were lost."""
 
@@ -150,22 +151,22 @@ class PolledEvents(Model):
     events: tuple[FileEvent, ...]
     """Events after the cursor, oldest first."""
     cursor: int
-    """Give this back to go on."""
+    """Pass this to the next call."""
     overflow: bool
-    """Events were lost between the cursor and these, or while they happened."""
+    """Whether events were lost."""
 
 
 class AwaitedEvent(Model):
-    """What was waited for."""
+    """The result of a wait."""
 
     event: FileEvent | None
-    """The event; null when there was none in time."""
+    """The event; null after a timeout."""
     timed_out: bool
-    """There was none in time."""
+    """Whether the wait timed out."""
 
 
 class WatcherStopped(Model):
-    """A watcher that ended."""
+    """A watcher that was stopped."""
 
     watcher_id: str
     """Its id."""
@@ -174,7 +175,7 @@ class WatcherStopped(Model):
 
 
 class FileWatch:
-    """Reports changes to the agent's files."""
+    """Reports changes of the agent's files."""
 
     tag = "file-watch"
 
@@ -192,7 +193,8 @@ class FileWatch:
     async def create_watch(self, request: CreateWatchRequest) -> Reply[FileWatcher]:
         """Start watching a file or a directory.
 
-        Read its events with `watch_poll` or `watch_events`. The watch stays when the directory is removed or replaced, and says so.
+        Read its events with `watch_poll` or `watch_events`. The watch continues if the directory is removed or
+        replaced, and reports that.
         """
         access = self._files.access("watch")
         status = (await access.stat(request.path)).status
@@ -205,58 +207,58 @@ class FileWatch:
             debounce=request.debounce / 1000,
         )
         await self._watches.add(watch)
-        return _both(_watcher(watch))
+        return _with_flat_fields(_watcher(watch))
 
     @operation("GET /v1/file/watch/{watcher_id}/events", scope="files", operation_id="watch_events", events=EVENTS)
     async def watch_events(self, request: WatcherRef, call: Call) -> AsyncIterator[Event]:
         """Stream the events of a watcher as they happen.
 
-        First `watch_started`, then every event that is still held and those that come: `file_change`, `overflow`, `watch_lost`,
-        `watch_restored`; `watch_stopped` at the end. With `Last-Event-ID` the stream goes on after that event.
+        First `watch_started`, then every stored event and each new one: `file_change`, `overflow`, `watch_lost`,
+        `watch_restored`; `watch_stopped` at the end. With `Last-Event-ID` the stream resumes after that event.
         """
         watch = self._watch(request.watcher_id)
         return _stream(watch, _position(watch, call.last_event_id))
 
     @operation("POST /v1/file/watch/{watcher_id}/poll", scope="files", operation_id="watch_poll", read_only=True)
     async def poll_events(self, request: PollRequest) -> Reply[PolledEvents]:
-        """Read the events of a watcher after a cursor, waiting for the first one if asked to."""
+        """Read the events of a watcher after a cursor. With `timeout`, wait for the first one."""
         watch = self._watch(request.watcher_id)
         cursor = min(request.cursor or request.since or 0, watch.last)
         if request.timeout:
             await watch.beyond(cursor, request.timeout)
         events, overflow = watch.after(cursor, request.limit)
         latest = events[-1].seq if events else cursor
-        return _both(PolledEvents(events=tuple(map(_event, events)), cursor=latest, overflow=overflow))
+        return _with_flat_fields(PolledEvents(events=tuple(map(_event, events)), cursor=latest, overflow=overflow))
 
     @operation("POST /v1/file/watch/wait", scope="files", operation_id="watch_wait", read_only=True)
     async def wait_for_file(self, request: FileWaitRequest) -> Reply[AwaitedEvent]:
         """Wait until something happens to one file.
 
-        Without such an event in time the answer has `timed_out`.
+        After a timeout, the answer has `timed_out`.
         """
         access = self._files.access("watch")
         path = access.absolute(request.path)
         watch = Watch(path=path, tree=False, recursive=False, exclude=(), include=(), debounce=WAIT_DEBOUNCE, listed=False)
         await self._watches.add(watch)
         try:
-            event = await _existing(access, path) if "create" in request.event_types else None
-            event = event or await _first(watch, request)
+            event = await _creation_event(access, path) if "create" in request.event_types else None
+            event = event or await _first_event(watch, request)
         finally:
             await self._watches.remove(watch.id)
         message = None if event else f"Nothing happened to {request.path} within {request.timeout} s"
-        return _both(AwaitedEvent(event=event, timed_out=event is None), message)
+        return _with_flat_fields(AwaitedEvent(event=event, timed_out=event is None), message)
 
     @operation("DELETE /v1/file/watch/{watcher_id}", scope="files", operation_id="watch_stop", message="Watcher stopped")
     async def stop_watch(self, request: WatcherRef) -> Reply[WatcherStopped]:
         """Stop a watcher."""
         self._watch(request.watcher_id)
         await self._watches.remove(request.watcher_id)
-        return _both(WatcherStopped(watcher_id=request.watcher_id, stopped=True))
+        return _with_flat_fields(WatcherStopped(watcher_id=request.watcher_id, stopped=True))
 
     def _watch(self, watcher_id: str) -> Watch:
         watch = self._watches.get(watcher_id)
         if watch is None:
-            raise NotFound(f"no watcher {watcher_id!r}", watcher_id=watcher_id)
+            raise NotFound(f"there is no watcher {watcher_id!r}", watcher_id=watcher_id)
         return watch
 
 
@@ -274,7 +276,7 @@ async def _stream(watch: Watch, cursor: int) -> AsyncIterator[Event]:
     yield Event("watch_stopped", WatcherRef(watcher_id=watch.id))
 
 
-async def _first(watch: Watch, request: FileWaitRequest) -> FileEvent | None:
+async def _first_event(watch: Watch, request: FileWaitRequest) -> FileEvent | None:
     """Wait for the first event of a wanted type."""
     loop = asyncio.get_running_loop()
     deadline, cursor = loop.time() + request.timeout, 0
@@ -286,8 +288,8 @@ async def _first(watch: Watch, request: FileWaitRequest) -> FileEvent | None:
     return None
 
 
-async def _existing(access: FileAccess, path: str) -> FileEvent | None:
-    """Describe a file that is there already as its own creation."""
+async def _creation_event(access: FileAccess, path: str) -> FileEvent | None:
+    """Return a `create` event for a file that exists already."""
     try:
         status = (await access.stat(path)).status
     except FileError as error:
@@ -308,7 +310,7 @@ async def _existing(access: FileAccess, path: str) -> FileEvent | None:
 
 
 def _position(watch: Watch, last_event_id: str | None) -> int:
-    """Read `{watcher_id}:{seq}`; without one the stream begins with what is still held."""
+    """Parse `{watcher_id}:{seq}`. Without one the stream begins with the stored events."""
     name, _, seq = (last_event_id or "").partition(":")
     if name != watch.id or not seq.isdecimal():
         return 0
@@ -331,6 +333,6 @@ def _event(event: WatchEvent) -> FileEvent:
     return FileEvent.model_validate(asdict(event))
 
 
-def _both[T: Model](data: T, message: str | None = None) -> Reply[T]:
-    """The envelope and the bare values in one."""
+def _with_flat_fields[T: Model](data: T, message: str | None = None) -> Reply[T]:
+    """Return the envelope with its values repeated at the top level."""
     return Reply(data, message=message, extra={name: getattr(data, name) for name in type(data).model_fields})

@@ -1,4 +1,4 @@
-"""Health: is it alive, is it ready, which numbers does it give."""
+"""Health: liveness, readiness and metrics."""
 
 from sandbox_server.core import Blob, Call, Model, Reply, operation
 from sandbox_server.core.audit import BUCKETS, Audit, Durations
@@ -16,7 +16,7 @@ class Readiness(Model):
     status: str
     """`ready` or `starting`."""
     components: dict[str, str] | None = None
-    """State of each component; only for callers that signed in."""
+    """State of each component; only for signed-in callers."""
 
 
 class Health:
@@ -31,14 +31,14 @@ class Health:
 
     @operation("GET /healthz", scope="public", envelope=False)
     async def healthz(self) -> Alive:
-        """Tell that the server answers."""
+        """Report that the server answers."""
         return Alive()
 
     @operation("GET /readyz", scope="public", envelope=False)
     async def readyz(self, call: Call) -> Reply[Readiness]:
-        """Tell whether every component is ready: 200, or 503 while one is not.
+        """Report whether every component is ready: 200, or 503 while one is not.
 
-        Whoever starts processes, and whoever keeps the box, is asked and has to answer.
+        The spawner and the box daemon have to answer, too.
         """
         states = self._components.states() | await self._liveness.states()
         ready = all(state == "ready" for state in states.values())
@@ -48,13 +48,13 @@ class Health:
 
     @operation("GET /metrics", scope="view", media_type="text/plain")
     async def metrics(self) -> Blob:
-        """Give the numbers of every operation in Prometheus' text format."""
+        """Return the metrics of every operation in Prometheus' text format."""
         text = "\n".join(exposition(self._audit.durations)) + "\n"
         return Blob(text.encode(), "text/plain; version=0.0.4; charset=utf-8")
 
 
 def exposition(durations: dict[tuple[str, str], Durations]) -> list[str]:
-    """Write the durations as one histogram (Prometheus text format 0.0.4)."""
+    """Format the durations as one histogram (Prometheus text format 0.0.4)."""
     name = "sandbox_operation_seconds"
     lines = [f"# HELP {name} Time to answer an operation, by outcome.", f"# TYPE {name} histogram"]
     for (operation_name, outcome), found in sorted(durations.items()):

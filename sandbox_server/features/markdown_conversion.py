@@ -1,4 +1,4 @@
-"""Tools that belong to nothing else: a document as Markdown."""
+"""Conversion of a document to Markdown."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ from sandbox_server.drivers.files.files import Files
 
 class UtilConvertToMarkdownRequest(Model):
     uri: Annotated[str, Field(min_length=1)]
-    """Where the document is: an `http:`, `https:`, `file:` or `data:` URI."""
+    """The document: an `http:`, `https:`, `file:` or `data:` URI."""
 
 
 class MarkdownConversion:
@@ -40,8 +40,8 @@ class MarkdownConversion:
     async def convert_to_markdown(self, request: UtilConvertToMarkdownRequest) -> str:
         """Convert a document to Markdown.
 
-        Web pages, PDF, Word, PowerPoint, Excel, EPUB, CSV, notebooks, feeds, text, and archives of them. Files are read as the agent.
-        Internal addresses are not fetched from, unless the sandbox's settings name them.
+        Web pages, PDF, Word, PowerPoint, Excel, EPUB, CSV, notebooks, feeds, text, and archives of them. Files are read
+        as the agent. Internal addresses are refused, unless the settings allow them.
         """
         scheme = request.uri.partition(":")[0].lower()
         if scheme in ("http", "https"):
@@ -74,18 +74,18 @@ def _path(uri: str) -> str:
     try:
         parts = urlsplit(uri)
     except ValueError as error:
-        raise InvalidArgument(f"uri is no address: {error}", field="uri") from None
+        raise InvalidArgument(f"invalid uri: {error}", field="uri") from None
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
-        raise InvalidArgument("a file's URI is file:/// and its absolute path", field="uri")
+        raise InvalidArgument("a file URI must be file:/// and an absolute path", field="uri")
     return unquote(parts.path)
 
 
 def _content(uri: str) -> tuple[Known, bytes]:
-    """Read a data URI (RFC 2397)."""
+    """Decode a data URI (RFC 2397)."""
     head, comma, body = uri[len("data:") :].partition(",")
     media_type, *parameters = head.split(";")
     if not comma:
-        raise InvalidArgument("a data URI has a comma before its data", field="uri")
+        raise InvalidArgument("a data URI must have a comma before its data", field="uri")
     content = unquote_to_bytes(body)
     if "base64" in parameters:
         try:

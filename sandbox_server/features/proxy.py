@@ -1,4 +1,4 @@
-"""The forward proxy: what the browser and the shells go through, and which hosts a port of the sandbox answers."""
+"""The forward proxy of the browser and the shells: its upstream, its mappings of hosts to ports, and its exclusions."""
 
 import asyncio
 from contextlib import suppress
@@ -26,16 +26,16 @@ class ProxyUpstream(Model):
     addr: str
     """Host and port."""
     username: str | None = None
-    """By which the upstream knows us."""
+    """User name at the upstream proxy."""
     password: str | None = None
-    """Always null: the password is told to nobody."""
+    """Always null: the password is never returned."""
 
 
 class ProxyUpstreamUpdateRequest(Model):
     server: Annotated[str, Field(min_length=1, max_length=16384)]
-    """`host:port` or `user:password@host:port`, with `http://` or `https://` before it or without."""
+    """`host:port` or `user:password@host:port`, optionally with `http://` or `https://`."""
     auth_cmd: Annotated[str, Field(max_length=4096)] | None = None
-    """Shell command that writes `user:password`, which counts instead of what is in `server`; it runs out of the agent's sight."""
+    """Shell command that writes `user:password`, which replaces the credentials in `server`. The agent cannot see it run."""
 
 
 class ProxyMappingRoute(Model):
@@ -44,14 +44,14 @@ class ProxyMappingRoute(Model):
     source_host: str
     """Host of the source, which may hold `*`."""
     source_path: str = "/"
-    """What paths begin with."""
+    """Prefix of the paths."""
     internal_port: int
-    """Loopback port that takes what browsers send to the source through a tunnel."""
+    """Loopback port for the tunnels that browsers open to the source."""
 
 
 class ProxyMappingAddRequest(Model):
     source: RuleText
-    """`[http://]host[:port][/path]`; `*` in the host stands for anything."""
+    """`[http://]host[:port][/path]`; `*` in the host matches anything."""
     target: RuleText
     """`[host:]port[/path]`; without a host, this machine."""
 
@@ -67,33 +67,33 @@ class ProxyBypassRequest(Model):
 
 class DiagnoseRequest(Model):
     url: RuleText
-    """Where a request would go."""
+    """The URL of the request to check."""
 
 
 class ProxyDiagnoseResult(Model):
     url: str
     route: Literal["mapping", "upstream", "direct"]
-    """Who is connected to: a target of ours, the upstream proxy, or the host itself."""
+    """The destination: a mapping's target, the upstream proxy, or the host itself."""
     matched_mapping: ProxyMappingRoute | None = None
     resolved_target: str | None = None
-    """Host and port that is connected to, of a mapping with its path."""
+    """Host and port of the destination, of a mapping with its path."""
     target_reachable: bool = False
-    """Whether it takes connections now."""
+    """Whether the destination accepts connections now."""
 
 
 class ProxyHealthCheck(Model):
     healthy: bool
     gost_alive: bool
-    """Whether the proxy is there; its name is the contract's."""
+    """Whether the proxy runs. The name is the contract's."""
     nginx_alive: bool
-    """Whether the gateway is there."""
+    """Whether the gateway runs."""
     config_consistent: bool
-    """Whether the proxy's configuration is what these operations tell."""
+    """Whether the proxy runs with the current configuration."""
     inconsistencies: list[str] = Field(default_factory=list)
 
 
 class ProxyOperations:
-    """What the proxy does, changed while it runs; the browser is not restarted for it."""
+    """Changes the proxy while it runs. The browser is not restarted."""
 
     tag = "proxy"
 
@@ -103,12 +103,12 @@ class ProxyOperations:
 
     @operation("GET /v1/proxy/upstream", scope="view")
     async def get_upstream(self) -> ProxyUpstream | None:
-        """Tell which proxy everything is sent through; null where everything is connected to directly."""
+        """Return the upstream proxy; null if connections are direct."""
         return _shown(self._proxy.plan.upstream)
 
     @operation("PUT /v1/proxy/upstream", scope="admin")
     async def set_upstream(self, request: ProxyUpstreamUpdateRequest) -> ProxyUpstream:
-        """Send everything through a proxy from now on, with its credentials added; the browser is never asked for them."""
+        """Send everything through an upstream proxy from now on. The browser is never asked for its credentials."""
         try:
             found = upstream(request.server)
         except ValueError as error:
@@ -123,44 +123,44 @@ class ProxyOperations:
 
     @operation("GET /v1/proxy/mappings", scope="view")
     async def list_mappings(self) -> list[ProxyMappingRoute]:
-        """List the hosts that a port of the sandbox answers."""
+        """List the hosts that are mapped to a port of the sandbox."""
         return [_mapping(each) for each in self._proxy.plan.routes]
 
     @operation("POST /v1/proxy/mappings", scope="admin")
     async def add_mapping(self, request: ProxyMappingAddRequest) -> ProxyMappingRoute:
-        """Let a port answer for a host, in place of what answered for that source before.
+        """Map a host to a port, in place of an older mapping of the same source.
 
-        Requests over http are passed on with the host that was asked for; over https the target has to speak TLS itself.
+        Requests over http are passed on with the requested host. Over https the target has to speak TLS itself.
         """
         try:
             found = route(request.source, request.target)
         except ValueError as error:
             raise InvalidArgument(str(error)) from None
-        await self._proxy.change(lambda plan: replace(plan, routes=_limited((*_without(plan, found.source), found))))
+        await self._proxy.change(lambda plan: replace(plan, routes=_check_limit((*_without(plan, found.source), found))))
         return _mapping(found)
 
     @operation("DELETE /v1/proxy/mappings/{source}", scope="admin")
     async def remove_mapping(self, request: MappingRef) -> None:
-        """Let a host answer for itself again."""
+        """Remove the mapping of a host."""
         if all(each.source != request.source for each in self._proxy.plan.routes):
-            raise NotFound(f"no mapping of {request.source!r}", source=request.source)
+            raise NotFound(f"there is no mapping of {request.source!r}", source=request.source)
         await self._proxy.change(lambda plan: replace(plan, routes=tuple(_without(plan, request.source))))
 
     @operation("GET /v1/proxy/excludes", scope="view")
     async def list_excludes(self) -> list[str]:
-        """List the hosts that are connected to directly."""
+        """List the hosts that bypass the upstream proxy."""
         return list(self._proxy.plan.excludes)
 
     @operation("POST /v1/proxy/excludes", scope="admin")
     async def add_exclude(self, request: ProxyBypassRequest) -> Reply[list[str]]:
-        """Connect to some hosts directly; gives all of them."""
+        """Let some hosts bypass the upstream proxy. Returns all exclusions."""
         found = _pattern(request.pattern)
-        plan = await self._proxy.change(lambda plan: replace(plan, excludes=_limited(tuple(dict.fromkeys((*plan.excludes, found))))))
+        plan = await self._proxy.change(lambda plan: replace(plan, excludes=_check_limit(tuple(dict.fromkeys((*plan.excludes, found))))))
         return Reply(list(plan.excludes))
 
     @operation("DELETE /v1/proxy/excludes", scope="admin", takes_body=True)
     async def remove_exclude(self, request: ProxyBypassRequest) -> Reply[list[str]]:
-        """Send some hosts through the upstream again; gives those that are left."""
+        """Send some hosts through the upstream proxy again. Returns the remaining exclusions."""
         found = _pattern(request.pattern)
         if found not in self._proxy.plan.excludes:
             raise NotFound(f"{request.pattern!r} is not excluded", pattern=request.pattern)
@@ -169,7 +169,7 @@ class ProxyOperations:
 
     @operation("GET /v1/proxy/diagnose", scope="admin")
     async def diagnose(self, request: DiagnoseRequest) -> ProxyDiagnoseResult:
-        """Tell where a request would go, and whether somebody is there."""
+        """Report where a request would go, and whether that destination answers."""
         url, host, port = _address(request.url)
         plan = self._proxy.plan
         if mapping := plan.mapped(url.scheme, host, port, url.path or "/"):
@@ -189,7 +189,7 @@ class ProxyOperations:
 
     @operation("GET /v1/proxy/health", scope="view", operation_id="health")
     async def health(self) -> ProxyHealthCheck:
-        """Tell whether the proxy is there, and does what it was told."""
+        """Report whether the proxy runs with the current configuration."""
         alive, consistent = await self._proxy.state()
         gateway = set(self._gateway.states().values()) == {"ready"}
         problems = [] if consistent else ["the proxy's configuration is not the one that was asked for"]
@@ -203,7 +203,7 @@ class ProxyOperations:
 
 
 class ProxyPac:
-    """The same for a browser elsewhere."""
+    """The proxy's rules for a browser elsewhere."""
 
     tag = "browser"
 
@@ -212,7 +212,7 @@ class ProxyPac:
 
     @operation("GET /v1/browser/proxy.pac", scope="view", operation_id="get_proxy_pac", media_type="application/x-ns-proxy-autoconfig")
     async def proxy_pac(self) -> Blob:
-        """Give where each request goes as a proxy auto-configuration file."""
+        """Return the rules as a proxy auto-configuration (PAC) file."""
         return Blob(pac(self._proxy.plan, self._proxy.address).encode(), "application/x-ns-proxy-autoconfig")
 
 
@@ -230,9 +230,9 @@ def _without(plan: ProxyPlan, source: str) -> list[RouteSettings]:
     return [each for each in plan.routes if each.source != source]
 
 
-def _limited[T](entries: tuple[T, ...]) -> tuple[T, ...]:
+def _check_limit[T](entries: tuple[T, ...]) -> tuple[T, ...]:
     if len(entries) > MAX_ENTRIES:
-        raise ResourceExhausted(f"there may be {MAX_ENTRIES} of them", limit=MAX_ENTRIES)
+        raise ResourceExhausted(f"at most {MAX_ENTRIES} entries are allowed", limit=MAX_ENTRIES)
     return entries
 
 

@@ -1,4 +1,4 @@
-"""The computer itself: what it is, what is installed, how an agent may describe it to itself."""
+"""Information about the computer: its system, the installed tools, and a description for agents."""
 
 import asyncio
 import platform
@@ -51,7 +51,7 @@ TOOLS: dict[str, dict[str, str]] = {
     "Network": {"ssh": "Remote shell", "ping": "Reachability", "nc": "Sockets"},
     "System": {"ps": "Processes", "top": "Processes, live", "htop": "Processes, live"},
 }
-"""What may be listed, by category; only what is installed is."""
+"""Tools by category. Only installed ones are listed."""
 
 
 class ToolSpec(Model):
@@ -98,7 +98,7 @@ class SandboxDetail(Model):
 
 
 class SandboxResponse(Model):
-    """The one answer whose envelope has more than the envelope's keys."""
+    """An answer with more keys than the envelope's."""
 
     success: bool = True
     message: str | None = "Environment information retrieved"
@@ -118,11 +118,11 @@ class Package(Model):
 
 class PackagesRequest(Model):
     language: Literal["python", "py", "nodejs", "node"] | None = None
-    """Which packages; both when it is not given."""
+    """The language of the packages; both if absent."""
 
 
 class Sandbox:
-    """Describes the computer to whoever is about to use it; `root`: its `sudo` works."""
+    """Describes the computer. `root`: whether the agent's `sudo` works."""
 
     tag = "sandbox"
 
@@ -134,8 +134,8 @@ class Sandbox:
 
     @operation("GET /v1/sandbox", scope="view", tool="sandbox_get_context", envelope=False)
     async def get_context(self) -> SandboxResponse:
-        """Describe the computer: system, runtimes, tools and where the workspace is."""
-        (runtime, utilities), missing = await self._found()
+        """Describe the computer: system, runtimes, tools and the workspace."""
+        (runtime, utilities), missing = await self._probe_box()
         detail = SandboxDetail(system=self._system(), runtime=runtime, utils=utilities)
         return SandboxResponse(
             data=prose(detail, self._version, root=self._root, online=system.has_route()),
@@ -146,8 +146,8 @@ class Sandbox:
             detail=detail,
         )
 
-    async def _found(self) -> tuple[tuple[RuntimeEnv, list[ToolCategory]], str | None]:
-        """What programs of the box tell; where none starts in it any more, nothing, and why."""
+    async def _probe_box(self) -> tuple[tuple[RuntimeEnv, list[ToolCategory]], str | None]:
+        """Return what programs in the box report; nothing and the reason if no process can start in it."""
         try:
             return await asyncio.gather(self._runtime(), self._utilities()), None
         except Failure as failure:
@@ -210,7 +210,7 @@ class Sandbox:
 
 
 def prose(detail: SandboxDetail, version: str, *, root: bool, online: bool) -> str:
-    """Write the description as a model reads it best: short lines under three headings, and where more is to be read."""
+    """Format the description for a model: short lines under three headings, and where to read more."""
     env = detail.system
     lines = [
         f"System Environment (v{version}):",
@@ -236,7 +236,7 @@ def prose(detail: SandboxDetail, version: str, *, root: bool, online: bool) -> s
 
 
 def four_numbers(version: str) -> str:
-    """A version as clients of the contract read it, who look for four numbers."""
+    """Return a version with the four numbers that clients of the contract expect."""
     return ".".join([*version.split("."), "0", "0", "0"][:4])
 
 

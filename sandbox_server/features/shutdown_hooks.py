@@ -1,4 +1,4 @@
-"""Hooks: commands that run as the agent while the container stops."""
+"""Shutdown hooks: commands that run as the agent while the container stops."""
 
 from typing import Annotated, Literal
 
@@ -17,7 +17,7 @@ HookCommand = Annotated[str, Field(min_length=1, max_length=4096)]
 
 class RegisterHookRequest(Model):
     name: HookName
-    """Unique; registering a name again replaces its hook."""
+    """Unique name. Registering it again replaces its hook."""
     command: HookCommand
     """Shell command, run as the agent in the workspace."""
     event: HookEvent = "shutdown"
@@ -25,7 +25,7 @@ class RegisterHookRequest(Model):
     timeout: Annotated[float, Field(gt=0, le=3600)] = 10.0
     """Seconds after which it is killed."""
     priority: int = 100
-    """Lower runs first; hooks of one priority run side by side."""
+    """Hooks with a lower priority run first. Hooks of one priority run concurrently."""
 
 
 class SandboxHook(Model):
@@ -48,7 +48,7 @@ class HookRef(Model):
 
 
 class Hooks:
-    """The shutdown hooks of this container; they outlive a restart of the server."""
+    """The shutdown hooks of this container. They survive a restart of the server."""
 
     tag = "sandbox"
 
@@ -60,11 +60,11 @@ class Hooks:
     async def register_hook(self, request: RegisterHookRequest) -> SandboxHook:
         """Register a command to run while the container stops."""
         if request.name in self._configured:
-            raise Conflict(f"the hook {request.name!r} comes from the environment", name=request.name)
+            raise Conflict(f"the hook {request.name!r} is set in the environment and cannot be changed", name=request.name)
         hooks = {hook.name: hook for hook in self._store.read()}
         hooks[request.name] = ShutdownHook(request.name, request.command, request.timeout, request.priority)
         if len(hooks) > MAX_HOOKS:
-            raise ResourceExhausted(f"there may be {MAX_HOOKS} hooks", limit=MAX_HOOKS)
+            raise ResourceExhausted(f"at most {MAX_HOOKS} hooks are allowed", limit=MAX_HOOKS)
         self._store.write(hooks.values())
         return _shown(hooks[request.name], "api")
 
@@ -79,10 +79,10 @@ class Hooks:
     async def remove_hook(self, request: HookRef) -> None:
         """Remove a hook that was registered by a call."""
         if request.name in self._configured:
-            raise PermissionDenied(f"the hook {request.name!r} comes from the environment and stays", name=request.name)
+            raise PermissionDenied(f"the hook {request.name!r} is set in the environment and cannot be removed", name=request.name)
         hooks = {hook.name: hook for hook in self._store.read()}
         if hooks.pop(request.name, None) is None:
-            raise NotFound(f"no hook {request.name!r}", name=request.name)
+            raise NotFound(f"there is no hook {request.name!r}", name=request.name)
         self._store.write(hooks.values())
 
 

@@ -1,4 +1,4 @@
-"""The desktop over VNC: a viewer sees it, and acts on it where it may."""
+"""The desktop over VNC: a viewer sees it, and acts on it if it may."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from sandbox_server.drivers.x11.desktop import Desktop
 
 MAX_VIEWERS = 32
 PROGRAM_VIEWERS = 24
-"""Of these, how many may be programs."""
+"""Limit of programs among the viewers."""
 VIEWERS_OF_ONE = 16
-"""Of these, how many may have one program's credential."""
+"""Limit of viewers with one program's credential."""
 
 
 class Vnc:
-    """Carries RFB, the protocol of VNC, between viewers and the server."""
+    """Carries RFB, the protocol of VNC, between viewers and the VNC server."""
 
     tag = "vnc"
 
@@ -28,14 +28,15 @@ class Vnc:
         self._server = server
         self._desktop = desktop
         self._control = control
-        self._places = Quota("places of VNC viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
+        self._places = Quota("VNC viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
 
     @socket("/websockify", scope="view", shows=True)
     async def view_desktop(self, socket: Socket, call: Call) -> None:
-        """See the desktop, and use it, with a VNC viewer: RFB in binary messages.
+        """See and use the desktop with a VNC viewer: RFB in binary messages.
 
-        Keys, pointer, clipboard and size of a viewer without the scope `control` go no further than here, nor do anybody's while
-        somebody else has control. A person's first key or click takes it from the agent, where the settings let it.
+        Input, clipboard and size changes of a viewer without the scope `control` are dropped, and so are everyone's
+        while someone else has control. A person's first key or click takes control from the agent, if the settings
+        allow it.
         """
         rights, evicted = VncRights(control=call.caller.may("control")), asyncio.Event()
         place = self._places.take(call.caller.name, person=call.caller.person, leave=evicted.set)
@@ -45,34 +46,34 @@ class Vnc:
                     seeing = VncViewerSocket(socket, lambda: self._check_seen(call.caller))
                     await _carry(seeing, VncInput(rights, call.caller, self._control), stream, evicted)
             except Unavailable:
-                if rights.pressing:  # the server died, so nobody else releases what it pressed
+                if rights.pressing:  # the VNC server died, so what it held down is released here
                     await self._desktop.release_everything()
                 raise
 
     def _check_seen(self, caller: Caller) -> None:
         if not self._control.sees(caller):
-            raise Private("private: a person does something that nobody else sees")
+            raise Private("private mode: a person hides the screen")
 
 
 class VncViewerSocket:
-    """A viewer's socket, as long as the viewer may see: `check` raises Private when that ends."""
+    """A viewer's socket while the viewer may see the screen: `check` raises Private once it may not."""
 
     def __init__(self, socket: Socket, check: Callable[[], None]) -> None:
         self._socket = socket
         self._check = check
 
     async def receive(self) -> str | bytes | None:
-        """The viewer's next message; None when it has gone."""
+        """Return the viewer's next message; None once it has disconnected."""
         return await self._socket.receive()
 
     async def send(self, message: str | bytes) -> None:
-        """Send one, unless the viewer may not see any more."""
+        """Send a message, unless the viewer may not see the screen any more."""
         self._check()
         await self._socket.send(message)
 
 
 class VncInput:
-    """What a viewer does with mouse and keyboard, as far as it may: by its scopes, and while it has control."""
+    """Filters a viewer's input by its scopes and by the lease."""
 
     def __init__(self, rights: VncRights, caller: Caller, control: Control) -> None:
         self._rights = rights
@@ -80,11 +81,11 @@ class VncInput:
         self._control = control
 
     async def pass_on(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        """Send on what of these bytes may go on. Raises BadVncMessage."""
+        """Forward the allowed part of these bytes. Raises BadVncMessage."""
         for message in self._rights.admitted(data):
             if message.kind not in INPUT:
                 writer.write(message.body)
-            elif await self._counts(message):
+            elif await self._is_forwarded(message):
                 self._rights.note(message)
                 self._tell(message)
                 writer.write(message.body)
@@ -102,23 +103,23 @@ class VncInput:
         elif message.kind == "clipboard":
             self._control.note(self._caller, "pastes", 1)
 
-    async def _counts(self, message: VncMessage) -> bool:
-        """Whether an input goes on; what only passes by does not take control."""
+    async def _is_forwarded(self, message: VncMessage) -> bool:
+        """Whether an input is forwarded. Moving the pointer does not take control."""
         if not means_to_act(message) and not self._control.drives(self._caller, "gui"):
             return False
         return await self._control.drive(self._caller, "gui")
 
 
-async def _carry(socket: VncViewerSocket, hand: VncInput, stream: Stream, evicted: asyncio.Event) -> None:
-    """Carry what both sides send until the viewer leaves.
+async def _carry(socket: VncViewerSocket, viewer_input: VncInput, stream: Stream, evicted: asyncio.Event) -> None:
+    """Carry messages in both directions until the viewer leaves.
 
-    Raises Unavailable if the server ended, Private once the viewer may not see, InvalidArgument for what is no RFB, and ResourceExhausted
-    once a person has its place.
+    Raises Unavailable if the VNC server ended, Private once the viewer may not see, InvalidArgument for malformed RFB,
+    and ResourceExhausted on eviction.
     """
     ways = [
-        start_task(_to_server(socket, hand, stream[1])),
+        start_task(_to_server(socket, viewer_input, stream[1])),
         start_task(_to_viewer(stream[0], socket)),
-        start_task(hand.let_go(stream[1])),
+        start_task(viewer_input.let_go(stream[1])),
         start_task(_leave(evicted)),
     ]
     try:
@@ -136,12 +137,12 @@ async def _leave(evicted: asyncio.Event) -> None:
     raise ResourceExhausted(NEEDED)
 
 
-async def _to_server(socket: VncViewerSocket, hand: VncInput, writer: asyncio.StreamWriter) -> None:
+async def _to_server(socket: VncViewerSocket, viewer_input: VncInput, writer: asyncio.StreamWriter) -> None:
     while (data := await socket.receive()) is not None:
         if isinstance(data, str):
-            raise InvalidArgument("RFB comes in binary messages")
+            raise InvalidArgument("RFB messages must be binary")
         try:
-            await hand.pass_on(data, writer)
+            await viewer_input.pass_on(data, writer)
             await writer.drain()
         except BadVncMessage as bad:
             raise InvalidArgument(str(bad)) from None

@@ -46,7 +46,7 @@ PATHS = ("/mcp", "/v1/mcp")
 
 
 @dataclass(frozen=True, slots=True)
-class McpHub:
+class McpParts:
     """The upstream servers, and whether a client's user may answer handoffs."""
 
     registry: ServerRegistry
@@ -55,7 +55,7 @@ class McpHub:
     """Whether the client's user may answer `request_human` by elicitation."""
 
 
-class HubServer(Server[Any]):
+class McpServer(Server[Any]):
     """An SDK server that declares changing lists."""
 
     def create_initialization_options(self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any) -> Any:
@@ -64,10 +64,10 @@ class HubServer(Server[Any]):
         return super().create_initialization_options(notification_options or changing, *more, **named)
 
 
-def build_server(api: ApiClient, hub: McpHub, interactive_calls: InteractiveCalls, version: str) -> HubServer:
+def build_server(api: ApiClient, parts: McpParts, interactive_calls: InteractiveCalls, version: str) -> McpServer:
     """Build the SDK server with a callback for each method."""
-    api_tools, servers = ApiTools(api), hub.servers
-    tools = ToolRouter(api_tools, servers, interactive_calls, HumanInTheLoop(api_tools, api) if hub.asks_clients else None)
+    api_tools, servers = ApiTools(api), parts.servers
+    tools = ToolRouter(api_tools, servers, interactive_calls, HumanInTheLoop(api_tools, api) if parts.asks_clients else None)
     resources = ResourceRouter(ApiResources(api), servers)
     prompts, levels = PromptRouter(servers, interactive_calls), interactive_calls.levels
 
@@ -75,7 +75,7 @@ def build_server(api: ApiClient, hub: McpHub, interactive_calls: InteractiveCall
         catalog = api.known_catalog()
         return catalog.input_schema(name) if catalog else None
 
-    server = HubServer(
+    server = McpServer(
         NAME,
         version=version,
         title="Tandem",
@@ -107,7 +107,7 @@ class _Endpoint:
         await self.transport(scope, receive, send)
 
 
-def create_mcp_app(api_socket: str, hub: McpHub, version: str) -> Starlette:
+def create_mcp_app(api_socket: str, parts: McpParts, version: str) -> Starlette:
     """Make the application. Its lifespan opens the connections to the API and ends the sessions."""
     endpoint = _Endpoint()
     app: Starlette
@@ -116,11 +116,11 @@ def create_mcp_app(api_socket: str, hub: McpHub, version: str) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             api = await stack.enter_async_context(ApiClient.connect(api_socket))
-            servers = await stack.enter_async_context(hub.servers.open())
+            servers = await stack.enter_async_context(parts.servers.open())
             interactive_calls = InteractiveCalls(LogLevels())
             stack.push_async_callback(interactive_calls.close)
-            endpoint.transport = StreamableHttpTransport(build_server(api, hub, interactive_calls, version))
-            app.router.routes += McpInternalApi(ApiTools(api), servers, hub.registry).routes()
+            endpoint.transport = StreamableHttpTransport(build_server(api, parts, interactive_calls, version))
+            app.router.routes += McpInternalApi(ApiTools(api), servers, parts.registry).routes()
             await stack.enter_async_context(endpoint.transport.run())
             yield
 
@@ -140,7 +140,7 @@ def serve(settings: Settings, version: str) -> None:
     servers = UpstreamServers(
         registry, connect, idle_seconds=settings.mcp.idle, recorded_tools=recorded_tools(), wake=wake, admit=LeaseCheck(api)
     )
-    serve_on(paths.socket("mcp"), create_mcp_app(api, McpHub(registry, servers, settings.handoff.asks_clients), version))
+    serve_on(paths.socket("mcp"), create_mcp_app(api, McpParts(registry, servers, settings.handoff.asks_clients), version))
 
 
 def quiet_library_logs() -> None:

@@ -19,7 +19,7 @@ from sandbox_server.mcp.servers.upstreams import UpstreamServers, UpstreamTool, 
 from sandbox_server.mcp.tool_filter import ToolFilter, filter_of
 from sandbox_server.mcp.tools.api_tools import ApiTools, protocol_tool
 from sandbox_server.mcp.tools.catalog import SERVERS
-from sandbox_server.mcp.tools.results import failed
+from sandbox_server.mcp.tools.results import failed_result
 
 
 class McpInternalApi:
@@ -100,7 +100,7 @@ class McpInternalApi:
                 try:
                     return await call_upstream_tool(request, upstream_tool, arguments, PlainHttpClient())
                 except MCPError as error:
-                    return failed(error.message)
+                    return failed_result(error.message)
         raise NotFound(f"the MCP server {server!r} has no tool {tool!r}")
 
     async def _upstream_tools(self, name: str, tool_filter: ToolFilter) -> list[UpstreamTool]:

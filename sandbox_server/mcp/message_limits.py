@@ -28,7 +28,7 @@ class MessageSize:
             raise MessageLimitError(f"it sent a message of more than {MAX_PARTS} lists and objects")
 
 
-def shortened(message: object) -> str:
+def shorten(message: object) -> str:
     """A server's message for an error of ours: truncated, and without control characters."""
     text = str(message)
     return without_controls(text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}...")

@@ -1,1 +1,1 @@
-"""What an image has added, looked at while the image is built: what would fail at the start fails the build."""
+"""Checks of what an image has added, run while the image is built, so that errors fail the build instead of the start."""

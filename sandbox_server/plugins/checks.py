@@ -11,7 +11,7 @@ from sandbox_server.settings import Paths, Settings
 
 
 def findings(paths: Paths) -> list[Findings]:
-    """What was added to this image, kind by kind."""
+    """Return what was added to this image, by kind."""
     own = build(Settings(paths=Paths(custom_tools="/nowhere")))
     return [
         operation_checks.check(paths.custom_tools, own.operations),

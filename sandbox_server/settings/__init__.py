@@ -74,13 +74,13 @@ def _shutdown_hooks(text: str) -> tuple[ShutdownHook, ...]:
 SHUTDOWN_HOOKS = Kind("command or JSON", _shutdown_hooks)
 
 
-def _disabled(text: str) -> frozenset[str]:
+def _read_disabled(text: str) -> frozenset[str]:
     """Read `NAME=value` lines, as `load` gives them for a prefix variable."""
     pairs = (line.partition("=") for line in text.splitlines())
     return frozenset(name.lower().replace("_", "-") for name, _, value in pairs if value and boolean(value))
 
 
-DISABLED = Kind("boolean", _disabled)
+DISABLED = Kind("boolean", _read_disabled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Who may come in: a section of `settings`. Stdlib only, for the sake of boot."""
+"""Authentication: a section of `settings`. Standard library only, because boot imports it."""
 
 import re
 from dataclasses import dataclass

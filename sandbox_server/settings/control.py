@@ -1,4 +1,4 @@
-"""Who drives: a section of `settings`. Stdlib only, for the sake of boot."""
+"""The control lease: a section of `settings`. Standard library only, because boot imports it."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -20,9 +20,9 @@ class DisplaySettings:
         inherited=True,
     )
     name: str = ":99"
-    """What X clients call it."""
+    """The DISPLAY of X clients."""
 
     @property
     def socket(self) -> str:
-        """Where the X server listens."""
+        """The X server's socket."""
         return f"/tmp/.X11-unix/X{self.name.removeprefix(':')}"

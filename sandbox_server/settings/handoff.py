@@ -1,4 +1,4 @@
-"""How people learn of what the agent asks them: a section of `settings`. Stdlib only, for the sake of boot."""
+"""Notifications of handoffs: a section of `settings`. Standard library only, because boot imports it."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ def _smtp_url(text: str) -> Secret:
 
 
 def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
-    """Whether it is one; what the parser says of one that is not may hold the password."""
+    """Whether a text is a URL. The parser's own message for an invalid one may contain the password."""
     try:
         parts = urlsplit(text)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0 and text.isprintable() and " " not in text
@@ -38,7 +38,7 @@ def _mail(text: str) -> str:
 
 HTTP_SERVER: Kind[str] = Kind("URL", _http_url)
 SECRET_URL: Kind[Secret | None] = Kind("secret URL", lambda text: Secret(_http_url(text)), secret=True)
-"""Who knows such an address may post there."""
+"""A URL that is itself a credential: anyone who knows it may post there."""
 SMTP_URL: Kind[Secret | None] = Kind("secret URL", _smtp_url, secret=True)
 MAIL: Kind[str | None] = Kind("mail address", _mail)
 MAILS: Kind[tuple[str, ...]] = Kind("mail addresses", lambda text: tuple(_mail(part.strip()) for part in text.split(",")))

@@ -1,6 +1,6 @@
-"""What an environment variable is: its name, how its text becomes a value, what it means.
+"""Environment variables: their names, their parsers, and their documentation.
 
-`settings` declares them; nothing else reads the environment. Stdlib only, for the sake of boot.
+`settings` declares them; nothing else reads the environment. Standard library only, because boot imports it.
 """
 
 import base64
@@ -33,17 +33,17 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Kind[T]:
-    """How the text of a variable becomes a value; `parse` raises ValueError with the reason."""
+    """The parser of a variable's text. `parse` raises ValueError with the reason."""
 
     label: str
     parse: Callable[[str], T]
     secret: bool = False
-    """Whether the text is nobody's to see."""
+    """Whether the text must never be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One environment variable; a `name` that ends with `*` means all with that prefix."""
+    """One environment variable. A `name` that ends with `*` means all variables with that prefix."""
 
     name: str
     kind: Kind[Any]

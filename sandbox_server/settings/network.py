@@ -18,13 +18,13 @@ class Allowed:
     port: int | None
 
     def covers(self, host: str, address: Address, port: int) -> bool:
-        """Whether this is about a port of a host at an address."""
+        """Whether this entry matches a port of a host at an address."""
         if self.port is not None and self.port != port:
             return False
         return address in self.network if self.network else host.lower().rstrip(".") == self.host
 
 
-def _allowed(text: str) -> tuple[Allowed, ...]:
+def _read_entries(text: str) -> tuple[Allowed, ...]:
     return tuple(_entry(entry) for part in text.split(",") for entry in part.split())
 
 
@@ -41,7 +41,7 @@ def _entry(text: str) -> Allowed:
         return Allowed(None, host.lower().rstrip("."), int(port) if port else None)
 
 
-ALLOWED: Kind[tuple[Allowed, ...]] = Kind("list", _allowed)
+ALLOWED: Kind[tuple[Allowed, ...]] = Kind("list", _read_entries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,46 +10,46 @@ class Paths:
     run: str = "/run/sandbox"
     """Sockets and secrets, 0700 of the control user."""
     agent_run: str = "/run/sandbox-agent"
-    """What the agent may read of the sandbox."""
+    """Directory of what the agent may read of the sandbox."""
     boot: str = "/run/sandbox-boot"
-    """What root alone reads and writes: what the supervisor runs, and the agent's environment."""
+    """Directory that only root can use: the supervisor's programs, and the agent's environment."""
     desktop: str = "/run/sandbox-desktop"
     """The home of the desktop's user, which control can read."""
     code: str = "/opt/tandem"
     """The sandbox itself, which nobody but root may change."""
     added: tuple[str, ...] = ("/opt/gem", "/opt/tiger/run")
-    """Where an image puts the `supervisord/*.conf` and `nginx/*.conf` of services that it adds."""
+    """Directories in which an image puts `supervisord/*.conf` and `nginx/*.conf` of its own services."""
     mcp_servers: str = "/opt/gem/mcp-servers.json"
-    """Where an image names MCP servers that are to stand behind the hub."""
+    """File in which an image names MCP servers for `/mcp`."""
     custom_tools: str = "/opt/tandem/custom_tools"
     proxy: str = "/run/sandbox-proxy"
-    """What the forward proxy and control share; the proxy's configuration, with an upstream's password, is in it."""
+    """Directory shared by the forward proxy and control. It has the proxy's configuration with an upstream's password."""
     recorder: str = "/run/sandbox-recorder"
-    """What the flight recorder keeps, 0700 of the control user; the box has no such directory. A volume may be mounted there."""
+    """Directory of the flight recorder, 0700 of the user control. It does not exist in the box. A volume may be mounted there."""
     spool: str = "/var/tmp"
-    """Where output of commands is kept, in files without a name."""
+    """Directory of the unnamed files with the output of commands."""
     browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
     """Chromium's managed policies; control writes them."""
     devtools_protocol: str = "/opt/tandem/devtools-protocol.json"
-    """What Chromium's own server answers to /json/protocol, asked when the image was built."""
+    """File with Chromium's answer to /json/protocol, recorded when the image was built."""
 
     def socket(self, component: str) -> str:
-        """Where a component listens: api, mcp, spawn, gateway or one that was added."""
+        """Return the socket of a component: api, mcp, spawn, gateway or an added one."""
         return f"{self.run}/{component}.sock"
 
     @property
     def shells(self) -> str:
-        """Where shell sessions have their files and sockets, 0700 of the agent."""
+        """Directory of the files and sockets of shell sessions, 0700 of the agent."""
         return f"{self.agent_run}/shells"
 
     @property
     def kernels(self) -> str:
-        """Where Jupyter kernels have their sockets, 0700 of the agent."""
+        """Directory of the kernels' sockets, 0700 of the agent."""
         return f"{self.agent_run}/kernels"
 
     @property
     def control(self) -> str:
-        """Who has control, for the next process that has to know."""
+        """File with the state of the lease, for processes that start."""
         return f"{self.run}/control.json"
 
     @property
@@ -59,7 +59,7 @@ class Paths:
 
     @property
     def proxy_plan(self) -> str:
-        """What the forward proxy does, as a JSON object; control's."""
+        """File with the forward proxy's rules, as a JSON object; control's."""
         return f"{self.run}/proxy.json"
 
     @property
@@ -80,12 +80,12 @@ class Paths:
 
     @property
     def isolation(self) -> str:
-        """What boot found out about this host, as a JSON object; control's, 0400."""
+        """File with what boot found out about this host, as a JSON object; control's, 0400."""
         return f"{self.run}/isolation.json"
 
     @property
     def box_record(self) -> str:
-        """Which box runs, for the daemon that comes after this one; root's."""
+        """File that describes the running box, for the next daemon; root's."""
         return f"{self.boot}/box.json"
 
     @property
@@ -95,17 +95,17 @@ class Paths:
 
     @property
     def bus(self) -> str:
-        """Where the message bus of the desktop's programs listens."""
+        """The message bus of the desktop's programs."""
         return f"{self.desktop}/bus"
 
     @property
     def vnc(self) -> str:
-        """Where the VNC server listens, for the desktop's user and control."""
+        """The VNC server's socket, for the users desktop and control."""
         return f"{self.desktop}/vnc.sock"
 
     @property
     def downloads(self) -> str:
-        """Where the browser saves what it downloads, until it is handed to the agent: for the desktop's user and control."""
+        """The browser's own download folder, for the users desktop and control."""
         return f"{self.desktop}/downloads"
 
     @property
@@ -120,12 +120,15 @@ class Paths:
 
     @property
     def desktop_sockets(self) -> str:
-        """Where programs on the desktop find the X server's sockets in a box; their usual place, in /tmp, is the agent's there."""
+        """Directory of the X server's sockets for programs on the desktop, if there is a box: /tmp is the agent's there."""
         return f"{self.desktop}/x11"
 
     @property
     def guest_sockets(self) -> str:
-        """Where the agent's programs find the display; in a box, /tmp/.X11-unix is the same directory."""
+        """Directory of the display's sockets for the agent's programs.
+
+        In a box, /tmp/.X11-unix is the same directory.
+        """
         return f"{self.agent_run}/x11"
 
     def guest_socket(self, display: str) -> str:
@@ -139,7 +142,7 @@ class Paths:
 
     @property
     def agent_environ(self) -> str:
-        """What every process of the agent starts from, as a JSON object; root's, 0400.
+        """File with the initial environment of the agent's processes, as a JSON object; root's, 0400.
 
         The spawner reads it.
         """

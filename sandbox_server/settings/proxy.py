@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from sandbox_server.settings.kinds import PORT, SECRET, Kind, Secret, variable
 
 PATH_CHARACTERS = r"[A-Za-z0-9._~+@=:/-]"
-"""What a path in a mapping may hold: nothing that means something in the proxy's configuration."""
+"""Characters that a mapping's path may have: none of them has a meaning in the proxy's configuration."""
 _HOST = r"[A-Za-z0-9]+(?:(?:[_-]+(?:\.[_-]*)?|\.[_-]*)[A-Za-z0-9]+)*"
 _UPSTREAM = re.compile(rf"(?:(?P<host>{_HOST})|\[(?P<six>[0-9A-Fa-f:.]+)\]):(?P<port>\d+)/?")
 _SOURCE = re.compile(
@@ -27,7 +27,7 @@ class UpstreamSettings:
     host: str
     port: int
     tls: bool = False
-    """Whether that proxy itself is spoken to over TLS."""
+    """Whether the connection to that proxy uses TLS."""
     username: str | None = None
     password: Secret | None = None
 
@@ -47,11 +47,11 @@ class RouteSettings:
     """May hold `*`."""
     port: int | None
     path: str
-    """What the paths begin with."""
+    """Prefix of the paths."""
     target_host: str
     target_port: int
     target_path: str | None
-    """What stands in the place of `path`; None leaves the path as it is."""
+    """Replacement of `path`; None leaves the path as it is."""
 
     @property
     def target(self) -> str:
@@ -156,17 +156,17 @@ class ProxySettings:
 
     @property
     def configured(self) -> bool:
-        """Whether there is anything for it to do."""
+        """Whether the proxy has anything to do."""
         return bool(self.server or self.routes)
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """Host and port on which it listens."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """What points programs at it (there is no standard; these names are what most of them read)."""
+        """The proxy variables that most programs read; there is no standard."""
         url, direct = f"http://{self.address}", "localhost,127.0.0.1,::1"
         pairs = {"http_proxy": url, "https_proxy": url, "no_proxy": direct}
         return pairs | {name.upper(): value for name, value in pairs.items()} | {"NODE_USE_ENV_PROXY": "1"}

@@ -12,7 +12,7 @@ _IPV6 = re.compile(r"\[([0-9A-Fa-f:.]{2,45})\](?::([0-9]{1,5}))?|([0-9A-Fa-f:.]{
 _NUMBERS = re.compile(r"[0-9.]+")
 
 
-def _reached(text: str) -> tuple[str, int]:
+def _read_host_port(text: str) -> tuple[str, int]:
     """A host's name or address, and a port or 0."""
     found = _NAMED.fullmatch(text)
     six = None if found else _IPV6.fullmatch(text)
@@ -47,7 +47,7 @@ class StreamSettings:
     )
     udp_address: tuple[str, int] | None = variable(
         "STREAM_UDP_ADDRESS",
-        Kind("host, HOST:PORT or [IPv6]:PORT", _reached),
+        Kind("host, HOST:PORT or [IPv6]:PORT", _read_host_port),
         None,
         "Where viewers reach that port. Unset: at the host of the page, by the same number.",
     )

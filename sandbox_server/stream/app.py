@@ -49,7 +49,7 @@ PONG_SECONDS = 20.0
 SHUTDOWN_SECONDS = 1
 SIGNED_OUT = 4401
 PLACE_TAKEN = 4429
-"""Close code for a viewer whose place somebody else needs more."""
+"""Close code for a viewer that was evicted."""
 UNSUPPORTED = 1003
 """Close code for a malformed message (RFC 6455, section 7.4.1)."""
 _LOOPBACK = {"localhost": "127.0.0.1"}
@@ -92,7 +92,7 @@ class StreamViewers:
         """Given the host at which a viewer reached the server, makes what opens data channels to it; None where there is no UDP port."""
         self._tasks = Tasks()
         self._following: asyncio.Task[None] | None = None
-        self._places = Quota("places of viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
+        self._places = Quota("viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
         self._opened = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -126,7 +126,7 @@ class StreamViewers:
             self._follow_while_watched()
 
     def _follow_while_watched(self) -> None:
-        """Follow the input of pages, which does not pass the X server, while somebody watches."""
+        """Follow clients' input on pages, which bypasses the X server, while there is a viewer."""
         if self._browser and self._places.taken and not self._following:
             self._following = self._tasks.start(self._follow_pages(self._browser), name="input of pages")
         elif self._following and not self._places.taken:
@@ -178,7 +178,10 @@ async def _while_admitted(viewer: StreamViewer, lease: LeaseClient, evicted: asy
 
 
 def caller_of(websocket: WebSocket) -> Caller:
-    """Who asks, as the gateway found out; raises Unauthenticated, and PermissionDenied without the scope `view`."""
+    """Return the caller that the gateway authenticated.
+
+    Raises Unauthenticated, or PermissionDenied without the scope `view`.
+    """
     caller = call_of(websocket).caller
     if not caller.may("view"):
         raise PermissionDenied("this needs the scope view", scope="view")
@@ -186,7 +189,7 @@ def caller_of(websocket: WebSocket) -> Caller:
 
 
 def asking_for(websocket: WebSocket) -> dict[str, str]:
-    """Who the API is asked for: the viewer, by a process of the sandbox's own."""
+    """Return the headers for requests to the API on behalf of the viewer."""
     headers = websocket.headers
     given = {name: headers[name] for name in (CALLER, ACTOR) if name in headers}
     return given | {SCOPES: f"{headers.get(SCOPES, '')} server"}

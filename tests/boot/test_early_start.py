@@ -51,7 +51,7 @@ def output(early: EarlyStart) -> list[str]:
     return os.read(early.pipes["stdout"] or -1, 65536).decode().splitlines()
 
 
-def test_it_has_the_command_and_the_directory_of_the_configuration(begin: Begin) -> None:
+def test_an_early_program_has_the_command_and_directory_of_its_configuration(begin: Begin) -> None:
     assert output(begin("/bin/sh -c 'pwd; echo said >&2'")) == ["/", "said"]
 
 
@@ -62,7 +62,7 @@ def test_nothing_that_the_container_was_given_is_in_its_environment(begin: Begin
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_it_runs_as_the_user_of_the_configuration_alone(begin: Begin) -> None:
+def test_an_early_program_runs_only_as_the_user_of_its_configuration(begin: Begin) -> None:
     assert output(begin("/bin/sh -c 'id -u; id -G'")) == [str(CONTROL), " ".join(map(str, os.getgrouplist("control", CONTROL)))]
 
 
@@ -79,7 +79,7 @@ GATED = (
 )
 
 
-def test_it_waits_until_it_may_go_and_has_the_environment_of_the_supervisors_programs_then(begin: Begin) -> None:
+def test_an_early_program_waits_at_its_gate_and_then_gets_the_supervisors_environment(begin: Begin) -> None:
     early = begin(GATED % sys.executable)
     assert early.process.poll() is None
     early.go({"PATH": "/usr/bin", "GIVEN": "a\nb", "OWN": "not this"})

@@ -40,11 +40,11 @@ def test_without_a_hook_there_is_no_process() -> None:
     assert hooks.start(replace(Settings(), hooks=HooksSettings(post_ready="true"))) is None
 
 
-def test_it_says_whether_a_failure_stops_the_container(begin: Callable[[], HookRun]) -> None:
+def test_hooks_are_strict_if_the_settings_say_so(begin: Callable[[], HookRun]) -> None:
     assert begin().strict
 
 
-def test_it_is_controls_with_a_clean_environment_and_its_output_is_the_containers(
+def test_hooks_start_as_control_with_a_clean_environment_and_write_to_the_containers_output(
     begin: Callable[[], HookRun], capfd: pytest.CaptureFixture[str]
 ) -> None:
     begin()

@@ -142,7 +142,7 @@ def test_hooks_of_one_priority_run_together_and_the_lowest_comes_first() -> None
     ("ended", "words"), [(Exit(0, None), "exit code 0"), (Exit(None, 9), "signal 9"), (Exit(None, None), "nobody to see it")]
 )
 def test_an_ending_is_told_as_it_was_observed(ended: Exit, words: str) -> None:
-    assert lifecycle_hooks.described(ended) == words
+    assert lifecycle_hooks.exit_text(ended) == words
 
 
 class Api:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot.places import fill_home, own, prepare, prepare_workspace
+from sandbox_server.boot.places import fill_home, make_directory, prepare, prepare_workspace
 from sandbox_server.settings import AgentSettings, LogsSettings, Paths, Settings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
@@ -139,5 +139,5 @@ def test_a_link_in_place_of_a_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "target")
     with pytest.raises(NotADirectoryError):
-        own(str(tmp_path / "link"), 0o700, AGENT)
+        make_directory(str(tmp_path / "link"), 0o700, AGENT)
     assert owner(tmp_path / "target") == (0, 0)

@@ -35,7 +35,7 @@ def test_a_program_waits_until_boot_lets_it_go(boot: socket.socket) -> None:
     gate.close()
 
 
-def test_it_ends_where_boot_has_ended(boot: socket.socket) -> None:
+def test_a_waiting_program_exits_when_boot_has_ended(boot: socket.socket) -> None:
     gate = ReadinessGate.inherited()
     boot.send(b'{"GIVEN": "half')
     boot.close()

@@ -41,7 +41,7 @@ def test_without_sign_in_the_link_is_the_address(settings: Settings) -> None:
     assert create(replace(settings, auth=AuthSettings(mode="off")), "") == "http://localhost:8080/"
 
 
-def test_it_is_announced_once_for_each_start(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sign_in_link_is_printed_once_per_start(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     announce(settings)
     assert capsys.readouterr().out == ""
     Path(settings.paths.announcement).touch()

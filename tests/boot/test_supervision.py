@@ -14,7 +14,7 @@ from supervisor.poller import PollPoller
 
 from sandbox_server.boot.supervision import EXIT_HOOK_FAILED, EagerPoller, assign_users
 
-PATIENCE = 0.2
+WAIT_SECONDS = 0.2
 """Seconds that a turn waits in these tests."""
 
 CONFIGURATION = """
@@ -89,7 +89,7 @@ def waited(eager: EagerPoller) -> bool:
 
     with pytest.MonkeyPatch.context() as watched:
         watched.setattr(PollPoller, "poll", noted)
-        eager.poll(PATIENCE)
+        eager.poll(WAIT_SECONDS)
     return turns == [True]
 
 
@@ -107,7 +107,7 @@ def test_a_signal_ends_the_wait_and_the_next_two(eager: EagerPoller) -> None:
 def test_a_signal_is_no_news_of_a_descriptor(eager: EagerPoller) -> None:
     eager.poll(0)
     signal.raise_signal(signal.SIGUSR1)
-    assert eager.poll(PATIENCE) == ([], [])
+    assert eager.poll(WAIT_SECONDS) == ([], [])
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ class Session:
         return [info for info in self.result("Target.getTargets")["targetInfos"] if info["type"] == "page"]
 
 
-class Owner:
+class BrowserServer:
     """The process that owns the browser, with a spawner, in a folder of its own."""
 
     def __init__(self, folder: Path, display: str, spawner: Any, settings: dict[str, Any]) -> None:
@@ -174,7 +174,7 @@ class Owner:
         return self.home / "chromium"
 
     def start(self, **patience: float) -> None:
-        """Start the process; the browser follows by itself. `patience` replaces times by which it is kept."""
+        """Start the process; the browser follows by itself. `patience` replaces the supervisor's timeouts."""
         arguments = json.dumps([self.paths, self._display, self.settings, patience])
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.cdp.browser_server", arguments], env={"PYTHONPATH": _ROOT, "PATH": os.environ["PATH"]}
@@ -221,39 +221,39 @@ class Owner:
         return self.listens() and self.request("GET", "/json/version").status_code == 200
 
 
-type MakeOwner = Callable[..., Owner]
+type MakeBrowserServer = Callable[..., BrowserServer]
 
 
 @contextmanager
-def _owner(display: str, spawner_type: type[Any], settings: dict[str, Any]) -> Iterator[Owner]:
+def _browser_server(display: str, spawner_type: type[Any], settings: dict[str, Any]) -> Iterator[BrowserServer]:
     with tempfile.TemporaryDirectory() as name:  # not pytest's, which the desktop user may not enter
         folder = Path(name)
         folder.chmod(0o755)
         spawner = spawner_type(folder)
         spawner.start("--desktop", "desktop")
-        owner = Owner(folder, display, spawner, settings)
+        browser_server = BrowserServer(folder, display, spawner, settings)
         try:
-            yield owner
+            yield browser_server
         finally:
-            owner.stop()
+            browser_server.stop()
             spawner.stop()
-            Path(owner.paths["browser_policies"]).unlink(missing_ok=True)
+            Path(browser_server.paths["browser_policies"]).unlink(missing_ok=True)
 
 
 @pytest.fixture
-def make_owner(display: str, spawner_type: type[Any]) -> Iterator[MakeOwner]:
-    """Make owners that are not started yet, with settings of the browser and, where it is given, another display."""
+def make_browser_server(display: str, spawner_type: type[Any]) -> Iterator[MakeBrowserServer]:
+    """Make browser servers that are not started yet, with settings of the browser and, where it is given, another display."""
     with ExitStack() as stack:
-        yield lambda shown=display, **settings: stack.enter_context(_owner(shown, spawner_type, settings))
+        yield lambda shown=display, **settings: stack.enter_context(_browser_server(shown, spawner_type, settings))
 
 
 @pytest.fixture(scope="module")
-def shared(display: str, spawner_type: type[Any], until: Callable[..., None]) -> Iterator[Owner]:
+def shared(display: str, spawner_type: type[Any], until: Callable[..., None]) -> Iterator[BrowserServer]:
     """One running browser for the tests of a module, which leave it as they found it."""
-    with _owner(display, spawner_type, {}) as owner:
-        owner.start()
-        until(owner.answers, within=30)
-        yield owner
+    with _browser_server(display, spawner_type, {}) as browser_server:
+        browser_server.start()
+        until(browser_server.answers, within=30)
+        yield browser_server
 
 
 @pytest.fixture(scope="module")

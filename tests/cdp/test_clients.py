@@ -9,13 +9,13 @@ import pytest
 
 from tests.clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
 
-Owner = Any
+BrowserServer = Any
 
 HEADERS = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
 
 
 @pytest.fixture(scope="module")
-def tcp(shared: Owner, relay: Callable[[str], str]) -> str:
+def tcp(shared: BrowserServer, relay: Callable[[str], str]) -> str:
     """The browser's address over TCP, as it is behind the gateway."""
     return relay(shared.socket)
 

@@ -10,7 +10,7 @@ from sandbox_server.cdp.command_effects import acts
 from sandbox_server.cdp.messages import DevtoolsCommand
 from tests.cdp.test_takeover import OURS, held
 
-Owner = Any
+BrowserServer = Any
 BACKTRACKING = "/(a+)+$/.test('a'.repeat(60) + '!')"
 NATIVE = "'x'.repeat(2**28).replaceAll('x', 'yy').length"
 """No `timeout` ends this: it is not JavaScript that runs."""
@@ -92,7 +92,7 @@ def test_a_comment_ends_where_javascript_ends_it(end: str) -> None:
 
 
 @pytest.fixture
-def page(shared: Owner) -> Iterator[tuple[Any, str, Any, str]]:
+def page(shared: BrowserServer) -> Iterator[tuple[Any, str, Any, str]]:
     """An agent's client and a person's hands, in the same page."""
     with shared.connect() as agent, shared.connect(headers=OURS) as person:
         target = person.result("Target.createTarget", url="data:text/html,<title>held</title>")["targetId"]
@@ -103,7 +103,7 @@ def page(shared: Owner) -> Iterator[tuple[Any, str, Any, str]]:
 @pytest.mark.parametrize("expression", ["while (true) {}", BACKTRACKING, NATIVE])
 @pytest.mark.parametrize("more", [{}, {"timeout": 1000}, {"timeout": 3_600_000}])
 def test_a_look_that_never_ends_leaves_the_page_to_the_person(
-    shared: Owner, page: tuple[Any, str, Any, str], expression: str, more: dict[str, Any]
+    shared: BrowserServer, page: tuple[Any, str, Any, str], expression: str, more: dict[str, Any]
 ) -> None:
     agent, session, person, theirs = page
     root = agent.result("Runtime.evaluate", session, expression="document")["result"]["objectId"]
@@ -119,7 +119,9 @@ def test_a_look_that_never_ends_leaves_the_page_to_the_person(
     assert agent.evaluate("6 * 7", session) == 42
 
 
-def test_no_expression_and_no_query_of_a_program_is_matched_in_the_page_of_a_person(shared: Owner, page: tuple[Any, str, Any, str]) -> None:
+def test_no_expression_and_no_query_of_a_program_is_matched_in_the_page_of_a_person(
+    shared: BrowserServer, page: tuple[Any, str, Any, str]
+) -> None:
     agent, session, person, theirs = page
     for domain in ("Page", "DOM", "Debugger"):
         agent.result(f"{domain}.enable", session)

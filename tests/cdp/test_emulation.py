@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import until
 
-Owner = Any
+BrowserServer = Any
 PHONE = {
     "Emulation.setDeviceMetricsOverride": {"width": 360, "height": 640, "deviceScaleFactor": 2, "mobile": True},
     "Emulation.setUserAgentOverride": {"userAgent": "Pocket"},
@@ -18,14 +18,14 @@ POCKET = "360,2,Pocket,5"
 PAGE = "data:text/html,<meta name=viewport content=width=device-width>"
 
 
-def emulate(owner: Owner, commands: dict[str, Any] | None) -> None:
-    answer = owner.request("PUT", "/browser/emulation", json=commands)
+def emulate(browser_server: BrowserServer, commands: dict[str, Any] | None) -> None:
+    answer = browser_server.request("PUT", "/browser/emulation", json=commands)
     assert answer.status_code == 200, answer.text
 
 
-def seen_in_new_page(owner: Owner) -> str:
+def seen_in_new_page(browser_server: BrowserServer) -> str:
     """What a page that opens now finds while it loads."""
-    with owner.connect() as client:
+    with browser_server.connect() as client:
         target = client.result("Target.createTarget", url=f"{PAGE}<script>seen = {SEEN}</script>")["targetId"]
         session = client.attach(target)
         until(lambda: client.seen("window.seen", session))
@@ -34,7 +34,7 @@ def seen_in_new_page(owner: Owner) -> str:
     return str(seen)
 
 
-def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: Owner) -> None:
+def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: BrowserServer) -> None:
     with shared.connect() as client:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
@@ -47,17 +47,17 @@ def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: Owner) -
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_they_hold_after_a_restart(make_owner: Callable[..., Owner]) -> None:
-    owner = make_owner()
-    owner.start()
-    until(owner.answers, within=30)
-    emulate(owner, PHONE)
-    assert owner.request("POST", "/browser/restart").status_code == 200
-    assert seen_in_new_page(owner) == POCKET
+def test_emulation_commands_hold_after_a_restart(make_browser_server: Callable[..., BrowserServer]) -> None:
+    browser_server = make_browser_server()
+    browser_server.start()
+    until(browser_server.answers, within=30)
+    emulate(browser_server, PHONE)
+    assert browser_server.request("POST", "/browser/restart").status_code == 200
+    assert seen_in_new_page(browser_server) == POCKET
 
 
 @pytest.mark.parametrize("commands", [{"Emulation.noSuchThing": {}}, {}])
-def test_what_chromium_does_not_know_stops_nothing(shared: Owner, commands: dict[str, Any]) -> None:
+def test_what_chromium_does_not_know_stops_nothing(shared: BrowserServer, commands: dict[str, Any]) -> None:
     emulate(shared, commands)
     assert "Chrome" in seen_in_new_page(shared)
     emulate(shared, None)

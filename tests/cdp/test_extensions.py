@@ -8,12 +8,12 @@ from typing import Any
 from tests.cdp.test_takeover import OURS, held
 from tests.conftest import until
 
-Owner = Any
+BrowserServer = Any
 
 
-def extension(owner: Owner, **manifest: object) -> str:
+def extension(browser_server: BrowserServer, **manifest: object) -> str:
     """A folder with an extension that writes into every page."""
-    folder = Path(owner.folder) / "extension"
+    folder = Path(browser_server.folder) / "extension"
     folder.mkdir(exist_ok=True)
     (folder / "mark.js").write_text("document.documentElement.dataset.marked = 'yes'")
     scripts = [{"matches": ["<all_urls>"], "js": ["mark.js"], "run_at": "document_start"}]
@@ -25,9 +25,9 @@ def extension(owner: Owner, **manifest: object) -> str:
     return str(folder)
 
 
-def marked(owner: Owner, site: str) -> bool:
+def marked(browser_server: BrowserServer, site: str) -> bool:
     """Whether the extension writes into a page that is opened now."""
-    with owner.connect(headers=OURS) as client:
+    with browser_server.connect(headers=OURS) as client:
         target = client.result("Target.createTarget", url=site)["targetId"]
         session = client.attach(target)
         until(lambda: client.seen("document.title", session))
@@ -36,14 +36,14 @@ def marked(owner: Owner, site: str) -> bool:
         return bool(found)
 
 
-def test_none_is_loaded_unless_it_is_allowed(make_owner: Callable[..., Owner]) -> None:
-    owner = make_owner()
-    owner.start()
-    until(owner.answers, within=30)
-    with owner.connect() as client:
-        refused = client.command("Extensions.loadUnpacked", path=extension(owner))
+def test_none_is_loaded_unless_it_is_allowed(make_browser_server: Callable[..., BrowserServer]) -> None:
+    browser_server = make_browser_server()
+    browser_server.start()
+    until(browser_server.answers, within=30)
+    with browser_server.connect() as client:
+        refused = client.command("Extensions.loadUnpacked", path=extension(browser_server))
         assert "BROWSER_EXTENSIONS" in refused["error"]["message"]
-    with owner.connect(headers=OURS) as client:
+    with browser_server.connect(headers=OURS) as client:
         target = client.result("Target.createTarget", url="chrome://extensions")["targetId"]
         session = client.attach(target)
         until(lambda: client.seen("document.readyState === 'complete' && location.href", session))
@@ -51,15 +51,15 @@ def test_none_is_loaded_unless_it_is_allowed(make_owner: Callable[..., Owner]) -
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_one_that_is_allowed_stands_still_while_a_person_has_the_pages(make_owner: Callable[..., Owner], site: str) -> None:
-    owner = make_owner(extensions=True)
-    owner.start()
-    until(owner.answers, within=30)
-    with owner.connect() as client:
-        client.result("Extensions.loadUnpacked", path=extension(owner))
-        until(lambda: marked(owner, site))
-        with held(owner):
-            assert not marked(owner, site)
-        until(lambda: marked(owner, site))
-        refused = client.command("Extensions.loadUnpacked", path=extension(owner, permissions=["debugger"]))
+def test_an_allowed_extension_is_stopped_while_a_person_has_the_pages(make_browser_server: Callable[..., BrowserServer], site: str) -> None:
+    browser_server = make_browser_server(extensions=True)
+    browser_server.start()
+    until(browser_server.answers, within=30)
+    with browser_server.connect() as client:
+        client.result("Extensions.loadUnpacked", path=extension(browser_server))
+        until(lambda: marked(browser_server, site))
+        with held(browser_server):
+            assert not marked(browser_server, site)
+        until(lambda: marked(browser_server, site))
+        refused = client.command("Extensions.loadUnpacked", path=extension(browser_server, permissions=["debugger"]))
         assert "error" in refused, "it would drive pages past the lease"

@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, unix_connect
 from sandbox_server.cdp.input_echo import act_of
 from sandbox_server.cdp.messages import DevtoolsCommand
 
-Owner = Any
+BrowserServer = Any
 Session = Any
 
 OWN = {"X-Sandbox-Caller": "stream", "X-Sandbox-Scopes": "browser server"}
@@ -67,7 +67,7 @@ def told(acts: ClientConnection, client: Session, session: str, **params: object
     raise AssertionError("nothing was told")
 
 
-def test_a_click_is_told_with_its_place_on_the_screen(shared: Owner, until: Callable[..., None]) -> None:
+def test_a_click_is_told_with_its_place_on_the_screen(shared: BrowserServer, until: Callable[..., None]) -> None:
     with shared.connect() as client, unix_connect(shared.socket, "ws://browser/browser/acts", additional_headers=OWN) as acts:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
@@ -81,7 +81,7 @@ def test_a_click_is_told_with_its_place_on_the_screen(shared: Owner, until: Call
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_nobody_but_processes_of_our_own_is_told(shared: Owner) -> None:
+def test_nobody_but_processes_of_our_own_is_told(shared: BrowserServer) -> None:
     headers = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
     with (
         pytest.raises(InvalidStatus, match="403"),
@@ -90,7 +90,7 @@ def test_nobody_but_processes_of_our_own_is_told(shared: Owner) -> None:
         pass
 
 
-def test_a_click_on_a_page_shown_as_another_device_is_not_told_and_a_key_is(shared: Owner) -> None:
+def test_a_click_on_a_page_shown_as_another_device_is_not_told_and_a_key_is(shared: BrowserServer) -> None:
     with (
         shared.connect() as client,
         shared.connect() as other,

@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-Owner = Any
+BrowserServer = Any
 
 
 @pytest.mark.parametrize("body", ["[]", "{", '{"url_blocklist": 3}'])
-def test_a_restart_that_makes_no_sense_changes_nothing(shared: Owner, body: str) -> None:
+def test_a_restart_that_makes_no_sense_changes_nothing(shared: BrowserServer, body: str) -> None:
     pid = shared.pid
     assert shared.request("POST", "/browser/restart", content=body).status_code == 400
     assert shared.pid == pid
 
 
-def test_its_paths_are_not_those_of_devtools(shared: Owner) -> None:
+def test_its_paths_are_not_those_of_devtools(shared: BrowserServer) -> None:
     assert shared.request("GET", "/cdp/browser").status_code == 404
     told = shared.get("/browser")
     assert (told["pid"], told["sandboxed"]) == (shared.pid, True)
 
 
-def test_messages_of_clients_are_counted_and_those_of_the_api_are_not(shared: Owner) -> None:
+def test_messages_of_clients_are_counted_and_those_of_the_api_are_not(shared: BrowserServer) -> None:
     before = shared.get("/browser")["messages"]
     with shared.connect() as client:
         client.result("Browser.getVersion")
@@ -36,13 +36,13 @@ PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-A
 
 
 @pytest.fixture
-def held(shared: Owner) -> Iterator[Owner]:
+def held(shared: BrowserServer) -> Iterator[BrowserServer]:
     assert shared.request("PUT", "/browser/control", json=HELD).status_code == 200
     yield shared
     assert shared.request("PUT", "/browser/control", json=FREE).status_code == 200
 
 
-def test_while_a_person_has_control_clients_look_and_do_not_act(held: Owner) -> None:
+def test_while_a_person_has_control_clients_look_and_do_not_act(held: BrowserServer) -> None:
     with held.connect() as client, held.connect(headers=PERSON) as person:
         page = client.attach(client.pages()[0]["targetId"])
         assert client.result("Page.getFrameTree", page)
@@ -54,7 +54,7 @@ def test_while_a_person_has_control_clients_look_and_do_not_act(held: Owner) -> 
         assert person.evaluate("1 + 1", mine) == 2
 
 
-def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: Owner, until: Callable[..., None]) -> None:
+def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: BrowserServer, until: Callable[..., None]) -> None:
     with shared.connect() as client:
         page = client.attach(client.result("Target.createTarget", url="about:blank")["targetId"])
         listening = "window.ups = []; addEventListener('keyup', event => ups.push(event.key))"
@@ -69,5 +69,5 @@ def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: O
 
 
 @pytest.mark.parametrize("body", ["", "[]", '{"epoch": 1}'])
-def test_what_says_nothing_of_control_changes_nothing(shared: Owner, body: str) -> None:
+def test_what_says_nothing_of_control_changes_nothing(shared: BrowserServer, body: str) -> None:
     assert shared.request("PUT", "/browser/control", content=body).status_code == 400

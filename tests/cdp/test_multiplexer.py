@@ -233,9 +233,9 @@ def test_no_client_is_told_of_what_is_apart_nor_stays_attached_to_it(mux: Multip
 
 
 def test_what_looks_after_pages_is_told_of_what_is_apart(mux: Multiplexer) -> None:
-    owner = mux.add(OWNER, BOB)
+    browser_server = mux.add(OWNER, BOB)
     mux.hidden_targets.add(GRANDCHILD)
     attached = {"sessionId": CHILD, "targetInfo": {"targetId": "window", "browserContextId": GRANDCHILD, "url": "", "type": "page"}}
     found = received(mux, method="Target.attachedToTarget", params=attached, sessionId=BOB)
     assert found is not None
-    assert found[0] is owner
+    assert found[0] is browser_server

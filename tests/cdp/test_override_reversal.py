@@ -18,7 +18,7 @@ def test_whatever_stays_in_force_can_be_taken_off() -> None:
     assert UNDONE.keys() - lasting == {"Debugger.enable"}
 
 
-def test_it_is_taken_off_by_methods_and_parameters_that_this_browser_has() -> None:
+def test_reversals_use_only_methods_and_parameters_of_this_browser() -> None:
     if not PROTOCOL.exists():
         pytest.skip("the protocol's description is in the image")
     domains = json.loads(PROTOCOL.read_text("utf-8"))["domains"]

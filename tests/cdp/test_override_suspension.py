@@ -51,11 +51,11 @@ def test_what_a_client_put_in_force_is_taken_off_and_put_back() -> None:
 
 
 def test_so_is_what_the_api_put_in_force_and_what_the_owner_of_the_browser_did_stays() -> None:
-    api, owner = Client(Caller("api", ALL_SCOPES | {OWN})), Client(OWNER)
-    for client in (api, owner):
+    api, browser_server = Client(Caller("api", ALL_SCOPES | {OWN})), Client(OWNER)
+    for client in (api, browser_server):
         client.send("Emulation.setCPUThrottlingRate", rate=20)
     assert [each[1:] for each in api.hold(HELD)] == [("Emulation.setCPUThrottlingRate", {"rate": 1})]
-    assert owner.hold(HELD) == []
+    assert browser_server.hold(HELD) == []
 
 
 def test_a_client_never_learns_that_its_script_has_another_name() -> None:

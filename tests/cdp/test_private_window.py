@@ -16,7 +16,7 @@ import pytest
 from tests.cdp.test_takeover import FREE, HELD, OURS, WORKER, hold
 from tests.conftest import until
 
-Owner = Any
+BrowserServer = Any
 PRIVATE = HELD | {"private": "ann"}
 PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-Actor": "person"}
 PAGE = b"""<!doctype html><title>bank</title><input id=p type=password autofocus><script>
@@ -92,23 +92,23 @@ def bank() -> Iterator[tuple[str, Site]]:
 
 
 @pytest.fixture
-def free(shared: Owner) -> Iterator[Owner]:
+def free(shared: BrowserServer) -> Iterator[BrowserServer]:
     """A browser of which a person lets go at the end."""
     yield shared
     hold(shared, FREE)
 
 
-def open_fresh(owner: Owner, url: str = "about:blank", person: str = "ann") -> Any:
-    return owner.request("PUT", "/browser/fresh", json={"person": person, "url": url})
+def open_fresh(browser_server: BrowserServer, url: str = "about:blank", person: str = "ann") -> Any:
+    return browser_server.request("PUT", "/browser/fresh", json={"person": person, "url": url})
 
 
 def targets_of(client: Any) -> list[str]:
     return sorted(info["targetId"] for info in client.result("Target.getTargets", filter=[{}])["targetInfos"])
 
 
-def prepared(owner: Owner, url: str) -> tuple[Any, str]:
+def prepared(browser_server: BrowserServer, url: str) -> tuple[Any, str]:
     """An agent's client that left a cookie, a worker, storage, headers and a script."""
-    agent = owner.connect()
+    agent = browser_server.connect()
     target = agent.result("Target.createTarget", url=f"{url}/agent")["targetId"]
     session = agent.attach(target)
     until(lambda: agent.seen("document.title", session) == "bank")
@@ -123,7 +123,7 @@ def prepared(owner: Owner, url: str) -> tuple[Any, str]:
     return agent, target
 
 
-def test_nothing_of_the_agents_is_in_it_and_no_client_learns_of_it(free: Owner, bank: tuple[str, Site]) -> None:
+def test_nothing_of_the_agents_is_in_it_and_no_client_learns_of_it(free: BrowserServer, bank: tuple[str, Site]) -> None:
     url, site = bank
     agent, target = prepared(free, url)
     with agent, free.connect(headers=OURS) as ours, free.connect(headers=PERSON) as hers:
@@ -168,7 +168,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("way", ENDS)
-def test_it_is_closed_when_that_person_is_private_no_more(free: Owner, bank: tuple[str, Site], way: str) -> None:
+def test_the_private_window_closes_when_private_mode_ends(free: BrowserServer, bank: tuple[str, Site], way: str) -> None:
     url, site = bank
     hold(free, PRIVATE)
     assert open_fresh(free, f"{url}/stay").status_code == 200
@@ -182,7 +182,7 @@ def test_it_is_closed_when_that_person_is_private_no_more(free: Owner, bank: tup
     assert open_fresh(free).status_code == 409, "she is not private"
 
 
-def test_it_can_be_closed_before_anybody_hears_that_she_is_private_no_more(free: Owner, bank: tuple[str, Site]) -> None:
+def test_the_private_window_can_close_before_the_end_of_private_mode_is_announced(free: BrowserServer, bank: tuple[str, Site]) -> None:
     url, site = bank
     hold(free, PRIVATE)
     for _ in range(2):
@@ -193,7 +193,7 @@ def test_it_can_be_closed_before_anybody_hears_that_she_is_private_no_more(free:
     assert free.request("DELETE", "/browser/fresh").status_code == 200
 
 
-def test_a_page_that_hangs_or_asks_is_closed_all_the_same(free: Owner, bank: tuple[str, Site]) -> None:
+def test_a_page_that_hangs_or_asks_is_closed_all_the_same(free: BrowserServer, bank: tuple[str, Site]) -> None:
     url, site = bank
     hold(free, PRIVATE)
     for page in ("/hangs", "/asks"):
@@ -206,7 +206,7 @@ def test_a_page_that_hangs_or_asks_is_closed_all_the_same(free: Owner, bank: tup
     assert free.pid == pid, "the browser lives on"
 
 
-def test_nothing_is_downloaded_in_it(free: Owner, bank: tuple[str, Site]) -> None:
+def test_nothing_is_downloaded_in_it(free: BrowserServer, bank: tuple[str, Site]) -> None:
     url, site = bank
     hold(free, PRIVATE)
     assert open_fresh(free, f"{url}/file").status_code == 200
@@ -217,36 +217,36 @@ def test_nothing_is_downloaded_in_it(free: Owner, bank: tuple[str, Site]) -> Non
 
 
 @pytest.mark.parametrize("person", ["bob", ""])
-def test_nobody_else_gets_a_window(free: Owner, person: str) -> None:
+def test_nobody_else_gets_a_window(free: BrowserServer, person: str) -> None:
     hold(free, PRIVATE)
     answer = open_fresh(free, person=person)
     assert (answer.status_code, answer.json()["data"]["reason"]) == (409, "not_private")
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"person": "ann", "url": 5}'])
-def test_what_asks_for_no_window_is_refused(free: Owner, body: bytes) -> None:
+def test_what_asks_for_no_window_is_refused(free: BrowserServer, body: bytes) -> None:
     assert free.request("PUT", "/browser/fresh", content=body).status_code == 400
 
 
-def test_a_browser_that_does_not_start_opens_none(make_owner: Callable[..., Owner]) -> None:
-    owner = make_owner(executable="/nonexistent")
-    owner.start()
-    until(owner.listens, within=30)
-    hold(owner, PRIVATE)
-    assert open_fresh(owner).status_code == 503
+def test_a_browser_that_does_not_start_opens_none(make_browser_server: Callable[..., BrowserServer]) -> None:
+    browser_server = make_browser_server(executable="/nonexistent")
+    browser_server.start()
+    until(browser_server.listens, within=30)
+    hold(browser_server, PRIVATE)
+    assert open_fresh(browser_server).status_code == 503
 
 
-def test_a_browser_that_does_not_close_it_is_ended(make_owner: Callable[..., Owner], bank: tuple[str, Site]) -> None:
+def test_a_browser_that_does_not_close_it_is_ended(make_browser_server: Callable[..., BrowserServer], bank: tuple[str, Site]) -> None:
     url, site = bank
-    owner = make_owner()
-    owner.start()
-    until(owner.answers, within=30)
-    hold(owner, PRIVATE)
-    assert open_fresh(owner, f"{url}/stay").status_code == 200
+    browser_server = make_browser_server()
+    browser_server.start()
+    until(browser_server.answers, within=30)
+    hold(browser_server, PRIVATE)
+    assert open_fresh(browser_server, f"{url}/stay").status_code == 200
     until(lambda: site.there == 1)
-    pid = owner.pid
+    pid = browser_server.pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
-    hold(owner, FREE)
-    assert owner.pid != pid
+    hold(browser_server, FREE)
+    assert browser_server.pid != pid
     until(lambda: site.there == 0)

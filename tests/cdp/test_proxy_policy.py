@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-Owner = Any
+BrowserServer = Any
 
 
 class _Proxy(BaseHTTPRequestHandler):
@@ -33,14 +33,14 @@ def proxy() -> Iterator[str]:
         thread.join(30)
 
 
-def use(owner: Owner, address: str | None) -> None:
-    answer = owner.request("PUT", "/browser/proxy", json=address)
+def use(browser_server: BrowserServer, address: str | None) -> None:
+    answer = browser_server.request("PUT", "/browser/proxy", json=address)
     assert answer.status_code == 200, answer.text
 
 
-def loads(owner: Owner, url: str) -> bool:
+def loads(browser_server: BrowserServer, url: str) -> bool:
     """Whether a page can be loaded."""
-    with owner.connect() as client:
+    with browser_server.connect() as client:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
         failed = client.result("Page.navigate", session, url=url).get("errorText")
@@ -48,7 +48,7 @@ def loads(owner: Owner, url: str) -> bool:
     return not failed
 
 
-def test_a_proxy_counts_once_it_was_answered(shared: Owner, proxy: str) -> None:
+def test_a_proxy_counts_once_it_was_answered(shared: BrowserServer, proxy: str) -> None:
     pid = shared.pid
     for _ in range(2):
         assert not loads(shared, "http://somewhere.invalid/")
@@ -59,7 +59,7 @@ def test_a_proxy_counts_once_it_was_answered(shared: Owner, proxy: str) -> None:
     assert shared.pid == pid
 
 
-def test_nobody_sees_how(shared: Owner, proxy: str) -> None:
+def test_nobody_sees_how(shared: BrowserServer, proxy: str) -> None:
     with shared.connect() as client:
         before = {info["targetId"] for info in client.pages()}
         use(shared, proxy)
@@ -67,12 +67,12 @@ def test_nobody_sees_how(shared: Owner, proxy: str) -> None:
         assert {info["targetId"] for info in client.pages()} <= before, "a page that an earlier test closed may go meanwhile"
 
 
-def test_a_browser_that_does_not_run_takes_it_when_it_starts(make_owner: Any, until: Any, proxy: str) -> None:
-    owner = make_owner(start="lazy")
-    owner.start()
-    until(owner.listens)
-    use(owner, proxy)
-    assert owner.pid is None
+def test_a_browser_that_does_not_run_takes_it_when_it_starts(make_browser_server: Any, until: Any, proxy: str) -> None:
+    browser_server = make_browser_server(start="lazy")
+    browser_server.start()
+    until(browser_server.listens)
+    use(browser_server, proxy)
+    assert browser_server.pid is None
 
-    until(owner.answers)
-    assert loads(owner, "http://somewhere.invalid/")
+    until(browser_server.answers)
+    assert loads(browser_server, "http://somewhere.invalid/")

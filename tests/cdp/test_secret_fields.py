@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection, unix_connect
 
-Owner = Any
+BrowserServer = Any
 Session = Any
 
 OWN = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
@@ -16,8 +16,8 @@ PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-A
 
 
 @contextmanager
-def focus_of(owner: Owner) -> Iterator[ClientConnection]:
-    with unix_connect(owner.socket, "ws://browser/browser/focus", additional_headers=OWN, compression=None) as connection:
+def focus_of(browser_server: BrowserServer) -> Iterator[ClientConnection]:
+    with unix_connect(browser_server.socket, "ws://browser/browser/focus", additional_headers=OWN, compression=None) as connection:
         yield connection
 
 
@@ -28,9 +28,9 @@ def tells(connection: ClientConnection, *, secret: bool) -> None:
 
 
 @contextmanager
-def page_with(owner: Owner, html: str) -> Iterator[tuple[Session, str]]:
+def page_with(browser_server: BrowserServer, html: str) -> Iterator[tuple[Session, str]]:
     """A page that takes itself to have the focus."""
-    with owner.connect() as client:
+    with browser_server.connect() as client:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
         client.result("Emulation.setFocusEmulationEnabled", session, enabled=True)
@@ -52,7 +52,7 @@ def page_with(owner: Owner, html: str) -> Iterator[tuple[Session, str]]:
         "<input autocomplete=cc-csc>",
     ],
 )
-def test_a_field_for_a_secret_is_known_by_what_it_says_of_itself(shared: Owner, field: str) -> None:
+def test_a_field_for_a_secret_is_known_by_what_it_says_of_itself(shared: BrowserServer, field: str) -> None:
     with focus_of(shared) as focus, page_with(shared, f"{field}<textarea></textarea>") as (client, session):
         tells(focus, secret=False)
         client.evaluate("document.querySelector('input').focus()", session)
@@ -61,7 +61,7 @@ def test_a_field_for_a_secret_is_known_by_what_it_says_of_itself(shared: Owner, 
         tells(focus, secret=False)
 
 
-def test_a_password_that_is_shown_stays_one_and_others_are_none(shared: Owner) -> None:
+def test_a_password_that_is_shown_stays_one_and_others_are_none(shared: BrowserServer) -> None:
     html = "<input id=name name=user><input id=pass type=password>"
     with focus_of(shared) as focus, page_with(shared, html) as (client, session):
         tells(focus, secret=False)
@@ -74,7 +74,7 @@ def test_a_password_that_is_shown_stays_one_and_others_are_none(shared: Owner) -
         tells(focus, secret=True)
 
 
-def test_it_is_found_in_frames_and_shadow_trees_and_forgotten_with_the_page(shared: Owner) -> None:
+def test_a_secret_field_is_found_in_frames_and_shadow_trees_and_forgotten_with_the_page(shared: BrowserServer) -> None:
     html = "<div></div><iframe srcdoc='<input type=password>'></iframe>"
     with focus_of(shared) as focus:
         with page_with(shared, html) as (client, session):
@@ -96,7 +96,7 @@ def test_it_is_found_in_frames_and_shadow_trees_and_forgotten_with_the_page(shar
         tells(focus, secret=False)
 
 
-def test_who_drives_is_hidden_from_clients_before_the_api_has_said_so(shared: Owner) -> None:
+def test_who_drives_is_hidden_from_clients_before_the_api_has_said_so(shared: BrowserServer) -> None:
     held = {"epoch": 5, "state": "human", "holder": "ann", "reach": ["cdp", "gui"], "private": None}
     with (
         focus_of(shared) as focus,
@@ -117,7 +117,7 @@ def test_who_drives_is_hidden_from_clients_before_the_api_has_said_so(shared: Ow
         assert "result" in client.command("Page.captureScreenshot", session)
 
 
-def test_nobody_but_the_api_is_told(shared: Owner) -> None:
+def test_nobody_but_the_api_is_told(shared: BrowserServer) -> None:
     from websockets.exceptions import InvalidStatus
 
     own = {"X-Sandbox-Caller": "key", "X-Sandbox-Scopes": "browser"}
@@ -125,7 +125,7 @@ def test_nobody_but_the_api_is_told(shared: Owner) -> None:
         pass
 
 
-def test_what_a_page_logged_in_private_is_forgotten(shared: Owner) -> None:
+def test_what_a_page_logged_in_private_is_forgotten(shared: BrowserServer) -> None:
     held = {"epoch": 5, "state": "human", "holder": "ann", "reach": ["cdp", "gui"], "private": "ann"}
     with page_with(shared, "") as (client, session), shared.connect() as other:
         target = client.result("Target.getTargetInfo", session)["targetInfo"]["targetId"]
@@ -139,7 +139,7 @@ def test_what_a_page_logged_in_private_is_forgotten(shared: Owner) -> None:
         assert "hunter2" not in json.dumps(other.events)
 
 
-def test_a_field_is_forgotten_with_its_document_and_found_in_one_that_comes_back(shared: Owner) -> None:
+def test_a_field_is_forgotten_with_its_document_and_found_in_one_that_comes_back(shared: BrowserServer) -> None:
     with focus_of(shared) as focus, page_with(shared, "<input type=password>") as (client, session):
         tells(focus, secret=False)
         client.evaluate("document.querySelector('input').focus()", session)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-Owner = Any
+BrowserServer = Any
 Session = Any
 
 SECRET = "correct hörse \U0001f40e"
@@ -36,9 +36,9 @@ def site() -> Iterator[str]:
 
 
 @contextmanager
-def showing(owner: Owner, url: str) -> Iterator[tuple[Session, str]]:
+def showing(browser_server: BrowserServer, url: str) -> Iterator[tuple[Session, str]]:
     """A page in front."""
-    with owner.connect() as client:
+    with browser_server.connect() as client:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
         client.result("Page.enable", session)
@@ -51,11 +51,11 @@ def showing(owner: Owner, url: str) -> Iterator[tuple[Session, str]]:
             client.result("Target.closeTarget", targetId=target)
 
 
-def drop(owner: Owner, origin: str, selector: str, secret: str = SECRET) -> Any:
-    return owner.request("PUT", "/browser/secret", json={"origin": origin, "selector": selector, "secret": secret})
+def drop(browser_server: BrowserServer, origin: str, selector: str, secret: str = SECRET) -> Any:
+    return browser_server.request("PUT", "/browser/secret", json={"origin": origin, "selector": selector, "secret": secret})
 
 
-def test_the_field_takes_it_as_if_it_was_typed_and_no_client_is_told_it(shared: Owner, site: str) -> None:
+def test_the_field_takes_it_as_if_it_was_typed_and_no_client_is_told_it(shared: BrowserServer, site: str) -> None:
     with showing(shared, site) as (client, session):
         assert drop(shared, site, "#pin").status_code == 200
         assert client.evaluate("[seen, changed, document.activeElement.id]", session) == [len(SECRET.encode("utf-16-le")) // 2, True, "pin"]
@@ -65,7 +65,7 @@ def test_the_field_takes_it_as_if_it_was_typed_and_no_client_is_told_it(shared: 
         assert client.evaluate("document.querySelector('#note').value", session) == "(hidden)"
 
 
-def test_it_goes_into_a_frame_of_the_origin_and_nowhere_else(shared: Owner, site: str) -> None:
+def test_a_secret_is_filled_only_into_a_frame_of_its_origin(shared: BrowserServer, site: str) -> None:
     with showing(shared, site) as (client, session):
         refused = drop(shared, "https://bank.example", "#pin")
         assert (refused.status_code, refused.json()["data"]["reason"]) == (409, "other_origin")
@@ -75,13 +75,13 @@ def test_it_goes_into_a_frame_of_the_origin_and_nowhere_else(shared: Owner, site
 
 
 @pytest.mark.parametrize(("selector", "reason"), [("#none", "no_field"), ("#off", "no_field"), ("form", "no_field"), ("#", "no_field")])
-def test_what_is_no_field_that_can_be_filled_is_told(shared: Owner, site: str, selector: str, reason: str) -> None:
+def test_what_is_no_field_that_can_be_filled_is_told(shared: BrowserServer, site: str, selector: str, reason: str) -> None:
     with showing(shared, site):
         refused = drop(shared, site, selector)
         assert (refused.status_code, refused.json()["data"]["reason"]) == (409, reason)
 
 
-def test_what_is_refused_does_not_repeat_the_secret(shared: Owner, site: str) -> None:
+def test_what_is_refused_does_not_repeat_the_secret(shared: BrowserServer, site: str) -> None:
     with showing(shared, site):
         assert SECRET not in json.dumps(drop(shared, site, "#none").json(), ensure_ascii=False)
         wrong = shared.request("PUT", "/browser/secret", json={"origin": 1, "secret": SECRET})

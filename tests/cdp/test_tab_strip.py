@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-Owner = Any
+BrowserServer = Any
 
 
-def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: Owner, until: Callable[..., None]) -> None:
+def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: BrowserServer, until: Callable[..., None]) -> None:
     def strip() -> list[tuple[str, bool]]:
         return [(tab["page"], tab["active"]) for tab in shared.get("/browser/tabs")]
 
@@ -20,7 +20,7 @@ def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: Owner, 
         until(lambda: strip() == [(first, True)])
 
 
-def test_the_strip_is_read_anew_after_a_restart(shared: Owner) -> None:
+def test_the_strip_is_read_anew_after_a_restart(shared: BrowserServer) -> None:
     before = shared.get("/browser/tabs")
     assert shared.request("POST", "/browser/restart").status_code == 200
     after = shared.get("/browser/tabs")
@@ -28,7 +28,7 @@ def test_the_strip_is_read_anew_after_a_restart(shared: Owner) -> None:
     assert [tab["page"] for tab in after] != [tab["page"] for tab in before]
 
 
-def test_looking_at_the_strip_leaves_no_session_behind(shared: Owner) -> None:
+def test_looking_at_the_strip_leaves_no_session_behind(shared: BrowserServer) -> None:
     shared.get("/browser/tabs")
     with shared.connect() as client:
         assert not [
@@ -36,7 +36,7 @@ def test_looking_at_the_strip_leaves_no_session_behind(shared: Owner) -> None:
         ]
 
 
-def test_the_strip_tells_nothing_that_a_person_typed_into_a_field_for_a_secret(shared: Owner, until: Callable[..., None]) -> None:
+def test_the_strip_tells_nothing_that_a_person_typed_into_a_field_for_a_secret(shared: BrowserServer, until: Callable[..., None]) -> None:
     with shared.connect() as client:
         page = client.attach(client.pages()[0]["targetId"])
         client.evaluate("document.body.innerHTML = '<input type=password id=field>'", page)

@@ -12,7 +12,7 @@ from sandbox_server.cdp.takeover import is_taken_over
 from sandbox_server.core.control import Holding
 from tests.conftest import until
 
-Owner = Any
+BrowserServer = Any
 HELD = {"epoch": 2, "state": "human", "holder": "ann", "reach": ["gui", "cdp"]}
 FREE: dict[str, Any] = {"epoch": 3, "state": "agent", "holder": None, "reach": []}
 WORKER = b"""self.addEventListener("install", () => self.skipWaiting());
@@ -48,26 +48,26 @@ def bank() -> Iterator[str]:
 
 
 @contextmanager
-def held(owner: Owner) -> Iterator[None]:
+def held(browser_server: BrowserServer) -> Iterator[None]:
     """A person has the pages meanwhile."""
-    hold(owner, HELD)
+    hold(browser_server, HELD)
     try:
         yield
     finally:
-        hold(owner, FREE)
+        hold(browser_server, FREE)
 
 
-def hold(owner: Owner, holding: dict[str, Any]) -> None:
-    answer = owner.request("PUT", "/browser/control", json=holding)
+def hold(browser_server: BrowserServer, holding: dict[str, Any]) -> None:
+    answer = browser_server.request("PUT", "/browser/control", json=holding)
     assert answer.status_code == 200, answer.text
 
 
 OURS = {"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}
 
 
-def title_of_new_page(owner: Owner, url: str) -> str:
+def title_of_new_page(browser_server: BrowserServer, url: str) -> str:
     """What a page shows that is opened in the meantime, as a person opens it in the address bar."""
-    with owner.connect(headers=OURS) as client:
+    with browser_server.connect(headers=OURS) as client:
         target = client.result("Target.createTarget", url=url)["targetId"]
         session = client.attach(target)
         try:
@@ -87,11 +87,11 @@ def title_of_new_page(owner: Owner, url: str) -> str:
         (Holding(2, "frozen", None, frozenset(), "ann"), True),
     ],
 )
-def test_it_is_raised_for_whoever_has_the_pages(holding: Holding, *, raised: bool) -> None:
+def test_takeover_rules_apply_while_a_person_has_the_pages(holding: Holding, *, raised: bool) -> None:
     assert is_taken_over(holding) == raised
 
 
-def test_no_service_worker_answers_a_page_that_a_person_opens(shared: Owner, bank: str) -> None:
+def test_no_service_worker_answers_a_page_that_a_person_opens(shared: BrowserServer, bank: str) -> None:
     with shared.connect() as client:
         session = client.attach(client.result("Target.createTarget", url=bank)["targetId"])
         until(lambda: client.seen("document.title", session) == "network")
@@ -106,7 +106,7 @@ def test_no_service_worker_answers_a_page_that_a_person_opens(shared: Owner, ban
         )
 
 
-def test_no_device_is_emulated_meanwhile_and_it_is_again_afterwards(shared: Owner, bank: str) -> None:
+def test_no_device_is_emulated_meanwhile_and_it_is_again_afterwards(shared: BrowserServer, bank: str) -> None:
     assert shared.request("PUT", "/browser/emulation", json={"Emulation.setUserAgentOverride": {"userAgent": "Pocket"}}).is_success
     try:
         assert title_of_new_page(shared, bank).endswith("Pocket")
@@ -156,7 +156,7 @@ LEFT: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("left", LEFT)
-def test_what_a_client_left_does_not_act_on_a_page_meanwhile(shared: Owner, bank: str, left: str) -> None:
+def test_what_a_client_left_does_not_act_on_a_page_meanwhile(shared: BrowserServer, bank: str, left: str) -> None:
     method, params, seen = LEFT[left]
     with shared.connect() as client, shared.connect(headers=OURS) as onlooker:
         target = client.result("Target.createTarget", url=bank)["targetId"]
@@ -180,18 +180,18 @@ def reloaded(client: Any, session: str, seen: str) -> object:
     return client.evaluate(seen, session)
 
 
-def test_input_reaches_a_page_that_a_client_had_ignore_it(shared: Owner, bank: str) -> None:
-    with shared.connect() as client, shared.connect(headers=OURS) as hands:
+def test_input_reaches_a_page_that_a_client_had_ignore_it(shared: BrowserServer, bank: str) -> None:
+    with shared.connect() as client, shared.connect(headers=OURS) as person:
         target = client.result("Target.createTarget", url=bank)["targetId"]
-        session, theirs = client.attach(target), hands.attach(target)
+        session, theirs = client.attach(target), person.attach(target)
         until(lambda: client.seen("document.title", session) == "network")
         client.evaluate("addEventListener('mousedown', () => window.pressed = (window.pressed || 0) + 1)", session)
         client.result("Input.setIgnoreInputEvents", session, ignore=True)
-        press(hands, theirs)
+        press(person, theirs)
         assert not client.seen("window.pressed", session)
         with held(shared):
-            press(hands, theirs)
-            until(lambda: hands.seen("window.pressed", theirs))
+            press(person, theirs)
+            until(lambda: person.seen("window.pressed", theirs))
         client.result("Target.closeTarget", targetId=target)
 
 
@@ -200,7 +200,7 @@ def press(client: Any, session: str) -> None:
         client.command("Input.dispatchMouseEvent", session, type=kind, x=20, y=20, button="left", clickCount=1)
 
 
-def test_a_page_that_a_client_froze_runs_its_scripts_again(shared: Owner, bank: str) -> None:
+def test_a_page_that_a_client_froze_runs_its_scripts_again(shared: BrowserServer, bank: str) -> None:
     with shared.connect() as client, shared.connect(headers=OURS) as onlooker:
         target = client.result("Target.createTarget", url=bank)["targetId"]
         session, watch = client.attach(target), onlooker.attach(target)
@@ -213,7 +213,7 @@ def test_a_page_that_a_client_froze_runs_its_scripts_again(shared: Owner, bank: 
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_a_breakpoint_with_a_condition_does_not_run_it(shared: Owner, bank: str) -> None:
+def test_a_breakpoint_with_a_condition_does_not_run_it(shared: BrowserServer, bank: str) -> None:
     with shared.connect() as client, shared.connect(headers=OURS) as onlooker:
         target = client.result("Target.createTarget", url=bank)["targetId"]
         session, watch = client.attach(target), onlooker.attach(target)
@@ -227,7 +227,7 @@ def test_a_breakpoint_with_a_condition_does_not_run_it(shared: Owner, bank: str)
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_a_session_that_nothing_else_brings_back_ends_and_with_it_what_it_did(shared: Owner, bank: str) -> None:
+def test_a_session_that_nothing_else_brings_back_ends_and_with_it_what_it_did(shared: BrowserServer, bank: str) -> None:
     with shared.connect() as client, shared.connect(headers=OURS) as onlooker:
         target = client.result("Target.createTarget", url=bank)["targetId"]
         session, watch = client.attach(target), onlooker.attach(target)
@@ -241,7 +241,7 @@ def test_a_session_that_nothing_else_brings_back_ends_and_with_it_what_it_did(sh
         client.result("Target.closeTarget", targetId=target)
 
 
-def test_tools_that_were_open_are_closed(shared: Owner, bank: str) -> None:
+def test_tools_that_were_open_are_closed(shared: BrowserServer, bank: str) -> None:
     with shared.connect(headers=OURS) as ours:
         target = ours.result("Target.createTarget", url="devtools://devtools/bundled/devtools_app.html")["targetId"]
         assert "error" in _attached(shared, target)
@@ -249,20 +249,22 @@ def test_tools_that_were_open_are_closed(shared: Owner, bank: str) -> None:
             until(lambda: target not in [info["targetId"] for info in ours.result("Target.getTargets")["targetInfos"]])
 
 
-def _attached(owner: Owner, target: str) -> dict[str, Any]:
+def _attached(browser_server: BrowserServer, target: str) -> dict[str, Any]:
     """Whether a client gets to evaluate anything in a target."""
-    with owner.connect() as client:
+    with browser_server.connect() as client:
         session = client.result("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         reply: dict[str, Any] = client.command("Runtime.evaluate", session, expression="1")
         return reply
 
 
-def test_the_rules_of_a_takeover_hold_in_the_browser_that_comes_after_a_restart(make_owner: Callable[..., Owner], bank: str) -> None:
-    owner = make_owner()
-    owner.start()
-    until(owner.answers, within=30)
-    assert owner.request("PUT", "/browser/emulation", json={"Emulation.setUserAgentOverride": {"userAgent": "Pocket"}}).is_success
-    with held(owner):
-        assert owner.request("POST", "/browser/restart").is_success
-        assert not title_of_new_page(owner, bank).endswith("Pocket")
-    assert title_of_new_page(owner, bank).endswith("Pocket")
+def test_the_rules_of_a_takeover_hold_in_the_browser_that_comes_after_a_restart(
+    make_browser_server: Callable[..., BrowserServer], bank: str
+) -> None:
+    browser_server = make_browser_server()
+    browser_server.start()
+    until(browser_server.answers, within=30)
+    assert browser_server.request("PUT", "/browser/emulation", json={"Emulation.setUserAgentOverride": {"userAgent": "Pocket"}}).is_success
+    with held(browser_server):
+        assert browser_server.request("POST", "/browser/restart").is_success
+        assert not title_of_new_page(browser_server, bank).endswith("Pocket")
+    assert title_of_new_page(browser_server, bank).endswith("Pocket")

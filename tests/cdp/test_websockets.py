@@ -14,7 +14,7 @@ from sandbox_server.cdp.command_rules import OWN
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.core.identity import ALL_SCOPES, Caller
 
-Owner = Any
+BrowserServer = Any
 Session = Any
 Until = Callable[..., None]
 
@@ -23,13 +23,13 @@ MIB = 1 << 20
 
 
 @pytest.fixture
-def ann(shared: Owner) -> Iterator[Session]:
+def ann(shared: BrowserServer) -> Iterator[Session]:
     with shared.connect() as client:
         yield client
 
 
 @pytest.fixture
-def bob(shared: Owner) -> Iterator[Session]:
+def bob(shared: BrowserServer) -> Iterator[Session]:
     with shared.connect() as client:
         yield client
 
@@ -60,7 +60,7 @@ def test_a_client_cannot_use_a_session_of_another(ann: Session, bob: Session, ta
     assert ann.evaluate("1 + 1", hers) == 2
 
 
-def test_a_client_that_goes_undoes_what_it_set_up_and_nothing_else(shared: Owner, ann: Session, tab: str, until: Until) -> None:
+def test_a_client_that_goes_undoes_what_it_set_up_and_nothing_else(shared: BrowserServer, ann: Session, tab: str, until: Until) -> None:
     hers = ann.attach(tab)
     ann.result("Emulation.setTimezoneOverride", hers, timezoneId="Asia/Tokyo")
     with shared.connect() as bob:
@@ -71,7 +71,7 @@ def test_a_client_that_goes_undoes_what_it_set_up_and_nothing_else(shared: Owner
     assert ann.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone", hers) == "Asia/Tokyo"
 
 
-def test_a_page_that_a_client_stopped_runs_on_when_the_client_is_gone(shared: Owner, ann: Session, tab: str) -> None:
+def test_a_page_that_a_client_stopped_runs_on_when_the_client_is_gone(shared: BrowserServer, ann: Session, tab: str) -> None:
     hers = ann.attach(tab)
     bob = shared.connect()
     his = bob.attach(tab)
@@ -83,7 +83,7 @@ def test_a_page_that_a_client_stopped_runs_on_when_the_client_is_gone(shared: Ow
     assert ann.reply(waiting)["result"]["result"]["value"] == "runs again"
 
 
-def test_a_client_of_a_page_needs_no_session_and_ends_with_the_page(shared: Owner, ann: Session, tab: str) -> None:
+def test_a_client_of_a_page_needs_no_session_and_ends_with_the_page(shared: BrowserServer, ann: Session, tab: str) -> None:
     with shared.connect(f"/devtools/page/{tab}") as page:
         assert page.evaluate("6 * 7") == 42
         page.result("Runtime.enable")
@@ -101,7 +101,7 @@ def wait_in_vain(client: Session, session: str | None) -> int:
     return number
 
 
-def test_what_waits_in_a_page_that_closes_is_answered(shared: Owner, ann: Session, bob: Session, tab: str, until: Until) -> None:
+def test_what_waits_in_a_page_that_closes_is_answered(shared: BrowserServer, ann: Session, bob: Session, tab: str, until: Until) -> None:
     hers = ann.attach(tab)
     with shared.connect(f"/devtools/page/{tab}") as page:
         asked = [wait_in_vain(client, session) for client, session in ((ann, hers), (page, None))]
@@ -120,7 +120,7 @@ def test_what_waits_in_a_page_that_closes_is_answered(shared: Owner, ann: Sessio
         ("/devtools/browser/x", {"X-Sandbox-Caller": "eve", "X-Sandbox-Scopes": "view"}, 403),
     ],
 )
-def test_a_client_that_may_not_come_in_is_told_why(shared: Owner, path: str, headers: dict[str, str], status: int) -> None:
+def test_a_client_that_may_not_come_in_is_told_why(shared: BrowserServer, path: str, headers: dict[str, str], status: int) -> None:
     with pytest.raises(InvalidStatus) as refused:
         shared.connect(path, headers=headers)
     assert refused.value.response.status_code == status
@@ -147,7 +147,7 @@ def test_a_result_over_the_limit_is_an_error_and_the_client_goes_on(ann: Session
     assert ann.evaluate("2 + 2", hers) == 4
 
 
-def test_a_client_that_does_not_read_is_closed_and_stalls_nobody(shared: Owner, ann: Session, tab: str) -> None:
+def test_a_client_that_does_not_read_is_closed_and_stalls_nobody(shared: BrowserServer, ann: Session, tab: str) -> None:
     hers = ann.attach(tab)
     slow = shared.connect(f"/devtools/page/{tab}")
     slow.result("Runtime.enable")
@@ -158,7 +158,7 @@ def test_a_client_that_does_not_read_is_closed_and_stalls_nobody(shared: Owner, 
     assert "slow" in reason
 
 
-def test_twenty_clients_at_once_each_get_their_own_answers(shared: Owner) -> None:
+def test_twenty_clients_at_once_each_get_their_own_answers(shared: BrowserServer) -> None:
     wrong: list[object] = []
 
     def work(number: int) -> None:

@@ -12,14 +12,14 @@ def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
     assert set(gateway.component_sockets(load(LITTLE))) == {"gateway"}
 
 
-def test_it_has_authentication_sessions_and_health() -> None:
+def test_the_gateways_part_has_authentication_sessions_and_health() -> None:
     assert [feature.tag for feature in first().gateway.part.features] == ["auth", "auth", "health"]
 
 
 def test_the_gateway_asks_the_desk_which_requests_are_open() -> None:
     made = first()
 
-    assert made.gateway.part.features[0]._credentials._is_asked == made.handoffs.desk.is_open  # type: ignore[attr-defined]
+    assert made.gateway.part.features[0]._credentials._is_asked == made.handoffs.queue.is_open  # type: ignore[attr-defined]
 
 
 def test_keys_for_tokens_come_from_everywhere_that_the_settings_name() -> None:

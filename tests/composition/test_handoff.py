@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.composition.handoff import HandoffDesk, build_desk, expelled_by
+from sandbox_server.composition.handoff import HandoffParts, build_handoff_queue, expelled_by
 from sandbox_server.composition.late import Late
 from sandbox_server.core import Caller
 from sandbox_server.core.control import Holding
@@ -46,11 +46,11 @@ async def test_who_came_by_a_link_is_out_and_drives_no_more() -> None:
 
 
 @asynccontextmanager
-async def opened(folder: Path, receipts: Late[Receipted | None]) -> AsyncIterator[HandoffDesk]:
+async def opened(folder: Path, receipts: Late[Receipted | None]) -> AsyncIterator[HandoffParts]:
     made = first(HANDOFF_FILE=str(folder / "handoffs.db"))
-    found = build_desk(made.machine, driving(folder), made.recorder.journal, receipts)
-    store, links, desk = found.part.opened
-    async with store, links, desk:
+    found = build_handoff_queue(made.machine, driving(folder), made.recorder.journal, receipts)
+    store, links, queue = found.part.opened
+    async with store, links, queue:
         yield found
 
 
@@ -62,8 +62,8 @@ async def test_a_receipt_that_is_asked_for_too_early_is_waited_for(tmp_path: Pat
         return None
 
     async with opened(tmp_path, receipts) as found:
-        made = await found.desk.ask(AskPerson(reason="r"), Caller("agent"))
-        waiting = asyncio.ensure_future(found.desk.with_receipt(await found.desk.close(made.id, "ann", "done")))
+        made = await found.queue.ask(AskPerson(reason="r"), Caller("agent"))
+        waiting = asyncio.ensure_future(found.queue.with_receipt(await found.queue.close(made.id, "ann", "done")))
         await asyncio.sleep(0)
         assert (waiting.done(), asked) == (False, [])
         receipts.set(receipted)
@@ -76,8 +76,8 @@ async def test_without_a_browser_an_outcome_has_no_receipt(tmp_path: Path) -> No
     receipts = Late[Receipted | None]("receipts")
     receipts.set(None)
     async with opened(tmp_path, receipts) as found:
-        made = await found.desk.ask(AskPerson(reason="r"), Caller("agent"))
-        assert found.desk.is_open(made.id)
-        closed = await found.desk.close(made.id, "ann", "done")
-        assert (await found.desk.with_receipt(closed)).receipt is None
-        await eventually(lambda: not found.desk.is_open(made.id))
+        made = await found.queue.ask(AskPerson(reason="r"), Caller("agent"))
+        assert found.queue.is_open(made.id)
+        closed = await found.queue.close(made.id, "ann", "done")
+        assert (await found.queue.with_receipt(closed)).receipt is None
+        await eventually(lambda: not found.queue.is_open(made.id))

@@ -8,7 +8,7 @@ from sandbox_server.core.control import Holding
 ANN, BOB, AGENT = Caller("ann", person=True), Caller("bob", person=True), Caller("ann")
 
 
-def test_it_survives_being_written_and_read() -> None:
+def test_a_holding_survives_encoding_and_decoding() -> None:
     holding = Holding(7, "human", "ann", frozenset({"gui", "cdp"}))
     assert Holding.loads(holding.dumps()) == holding
 

@@ -45,7 +45,7 @@ def test_a_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
     path.write_text(FEATURE)
     path.chmod(0o666)
 
-    with pytest.raises(PermissionError, match="writable by nobody else"):
+    with pytest.raises(PermissionError, match="writable by root only"):
         load_features(str(tmp_path))
 
 

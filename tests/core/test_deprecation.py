@@ -34,5 +34,5 @@ def test_people_read_the_same_in_a_sentence() -> None:
 
 @pytest.mark.parametrize(("sunset", "replacement"), [(NEW_YEAR, ""), (None, "/v1/new"), (None, "the new one")])
 def test_what_makes_no_sense_is_refused_where_it_is_declared(sunset: date | None, replacement: str) -> None:
-    with pytest.raises(ValueError, match=r"cannot be gone|not a verb and a path"):
+    with pytest.raises(ValueError, match=r"must be after the deprecation|must be a verb and a path"):
         Deprecation(NEW_YEAR, sunset, replacement)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.core.quota import Quota, Reservation, unless
+from sandbox_server.core.quota import Quota, Reservation, run_unless_evicted
 
 pytestmark = pytest.mark.anyio
 
@@ -23,11 +23,11 @@ def fill(quota: Quota, name: str, count: int, *, person: bool = False) -> tuple[
 
 def test_a_program_cannot_take_what_is_left_for_others(quota: Quota) -> None:
     fill(quota, "agent", 3)
-    with pytest.raises(ResourceExhausted, match="agent has its share of the places, which is 3") as refused:
+    with pytest.raises(ResourceExhausted, match="agent has reached its limit of 3 places") as refused:
         quota.take("agent", person=False)
     assert (refused.value.retry_after, refused.value.details) == (1.0, {"limit": 6})
     quota.take("other", person=False)
-    with pytest.raises(ResourceExhausted, match="programs have their share of the places, which is 4 of 6"):
+    with pytest.raises(ResourceExhausted, match="programs have reached their limit of 4 of 6 places"):
         quota.take("other", person=False)
 
 
@@ -61,7 +61,7 @@ def test_a_place_that_nobody_can_be_told_to_leave_is_kept(quota: Quota) -> None:
     for _ in range(3):
         quota.take("agent", person=False)
     fill(quota, "ann#1", 3, person=True)
-    with pytest.raises(ResourceExhausted, match="nobody has more of them than you"):
+    with pytest.raises(ResourceExhausted, match="no one has more of them than you"):
         quota.take("ann#1", person=True)
 
 
@@ -115,13 +115,13 @@ async def test_what_a_place_is_for_ends_with_it() -> None:
         finally:
             ended.set()
 
-    serving = asyncio.create_task(unless(evicted, work()))
+    serving = asyncio.create_task(run_unless_evicted(evicted, work()))
     await asyncio.sleep(0)
     evicted.set()
-    with pytest.raises(ResourceExhausted, match="a person needed the place that you had"):
+    with pytest.raises(ResourceExhausted, match="a person needed your slot"):
         await serving
     assert ended.is_set()
 
 
 async def test_work_that_ends_by_itself_gives_its_result() -> None:
-    assert await unless(asyncio.Event(), asyncio.sleep(0, "done")) == "done"
+    assert await run_unless_evicted(asyncio.Event(), asyncio.sleep(0, "done")) == "done"

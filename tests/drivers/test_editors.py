@@ -42,20 +42,20 @@ async def test_an_editor_answers_once_it_is_started_and_is_gone_once_it_is_stopp
             await anyio.connect_tcp("127.0.0.1", one.port)
 
 
-async def test_one_that_is_not_in_the_image_says_how_to_have_it(processes: Processes) -> None:
+async def test_an_editor_missing_from_the_image_says_how_to_add_it(processes: Processes) -> None:
     async with Editors(processes, [editor(needs="/no/such")]) as editors:
         with anyio.fail_after(30), pytest.raises(Unavailable, match="not in this image") as refusal:
             await editors.start("one")
     assert refusal.value.hint == "build one that has it: ONE=1 scripts/build"
 
 
-async def test_one_that_ends_at_its_start_says_what_it_said(processes: Processes) -> None:
+async def test_an_editor_that_exits_at_its_start_reports_its_output(processes: Processes) -> None:
     async with Editors(processes, [editor("sh", "-c", "echo no licence; exit 3")]) as editors:
         with anyio.fail_after(30), pytest.raises(Unavailable, match="no licence"):
             await editors.start("one")
 
 
-async def test_one_that_is_disabled_or_unknown_is_not_found(processes: Processes) -> None:
+async def test_a_disabled_or_unknown_editor_is_not_found(processes: Processes) -> None:
     async with Editors(processes, []) as editors:
         with pytest.raises(NotFound, match="jupyter"):
             await editors.start("jupyter")
@@ -120,7 +120,7 @@ async def test_a_page_that_made_up_a_name_is_refused_whatever_it_asks_for(proces
     assert b"an extension" in beside
 
 
-async def test_it_ends_when_nobody_uses_it_and_not_while_somebody_is_connected(processes: Processes) -> None:
+async def test_an_idle_editor_ends_unless_a_client_is_connected(processes: Processes) -> None:
     one = fronted(3, free_port())
     async with Editors(processes, [one]) as editors:
         with anyio.fail_after(60):

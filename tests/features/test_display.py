@@ -1,4 +1,4 @@
-"""Recording the display: what is answered, and that the film shows the screen."""
+"""Recording the display: what is answered, and that the recording shows the screen."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -50,13 +50,13 @@ async def test_before_anything_is_recorded_it_is_idle(display: Display) -> None:
 
 
 async def test_a_film_of_the_screen_is_started_asked_for_and_stopped(display: Display, home: Path) -> None:
-    started = await display.record(asking("start", save_path="~/film.mp4"))
-    assert (started.status, started.save_path, started.recordings) == ("recording", f"{home}/film.mp4", [f"{home}/film.mp4"])
+    started = await display.record(asking("start", save_path="~/recording.mp4"))
+    assert (started.status, started.save_path, started.recordings) == ("recording", f"{home}/recording.mp4", [f"{home}/recording.mp4"])
     assert (await display.record(asking("status"))).status == "recording"
     stopped = await display.record(asking("stop"))
-    film = home / "film.mp4"
-    assert (stopped.status, stopped.file_size_bytes, stopped.error) == ("stopped", film.stat().st_size, None)
-    assert (colours(film), size(film)) == (["blue"], (100, 80))
+    video = home / "recording.mp4"
+    assert (stopped.status, stopped.file_size_bytes, stopped.error) == ("stopped", video.stat().st_size, None)
+    assert (colours(video), size(video)) == (["blue"], (100, 80))
 
 
 async def test_several_films_are_told_apart_by_their_paths(display: Display) -> None:
@@ -78,5 +78,5 @@ async def test_a_film_that_is_too_large_names_the_field(display: Display) -> Non
 async def test_without_a_desktop_nothing_is_recorded(display: Display, screen: Screen, home: Path) -> None:
     screen.on = False
     with pytest.raises(Unavailable, match="not running"):
-        await display.record(asking("start", save_path="~/film.mp4"))
+        await display.record(asking("start", save_path="~/recording.mp4"))
     assert list(home.iterdir()) == []

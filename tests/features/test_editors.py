@@ -36,7 +36,7 @@ async def test_stopping_one_that_does_not_run_tells_its_state_and_an_unknown_one
                 await EditorPages(editors).stop_editor(EditorRef(name="other"))
 
 
-async def test_one_that_is_woken_starts_and_says_when_to_come_again(spawner: "SpawnerDaemon") -> None:
+async def test_a_woken_editor_starts_and_answers_with_retry_after(spawner: "SpawnerDaemon") -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -52,7 +52,7 @@ async def test_one_that_is_woken_starts_and_says_when_to_come_again(spawner: "Sp
     assert editors.runs(serves) is False
 
 
-async def test_one_that_cannot_start_is_said_why_to_who_comes_again(spawner: "SpawnerDaemon") -> None:
+async def test_an_editor_that_cannot_start_tells_the_next_caller_why(spawner: "SpawnerDaemon") -> None:
     async with Editors(Processes(spawner.socket), [MISSING]) as editors:
         with anyio.fail_after(30):
             with pytest.raises(Unavailable, match="Missing is starting"):

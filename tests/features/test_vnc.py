@@ -177,7 +177,7 @@ async def test_a_program_has_a_share_of_the_places(viewers: Vnc) -> None:
             watching.create_task(viewers.view_desktop(page, page.call))
             await page.greet()
         ticket = Page("view", name="agent#1", person=False)
-        with pytest.raises(ResourceExhausted, match="agent has its share"):
+        with pytest.raises(ResourceExhausted, match="agent has reached its limit"):
             await viewers.view_desktop(ticket, ticket.call)
         for page in pages:
             page.say(None)
@@ -197,7 +197,7 @@ async def test_a_person_who_finds_no_place_has_the_one_of_the_program_that_came_
         for page in (ann, bob):
             people.create_task(viewers.view_desktop(page, page.call))
             await page.greet()
-        with pytest.raises(ResourceExhausted, match="a person needed the place"):
+        with pytest.raises(ResourceExhausted, match="a person needed your slot"):
             await watching
         for page in (ann, bob):
             page.say(None)

@@ -108,10 +108,10 @@ class Sandbox:
         done = engine("logs", self.name)
         return done.stdout + done.stderr
 
-    def stop(self, patience: int = 60) -> float:
+    def stop(self, timeout: int = 60) -> float:
         """Stop it as an orchestrator does; the seconds that it took."""
         before = time.monotonic()
-        engine("stop", "--time", str(patience), self.name, timeout=patience + 30)
+        engine("stop", "--time", str(timeout), self.name, timeout=timeout + 30)
         return time.monotonic() - before
 
     def inspect(self, template: str) -> str:

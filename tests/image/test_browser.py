@@ -15,7 +15,7 @@ from tests.image.container import PROFILE, Sandbox, until
 from tests.image.test_box import bash, post
 
 Start = Callable[..., Sandbox]
-PATIENCE = 30.0
+WAIT_SECONDS = 30.0
 SAVE = """(() => {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob(['saved'])); link.download = 'saved.txt'; link.click();
@@ -56,7 +56,7 @@ def text_of(sandbox: Sandbox, url: str) -> str:
             shown[:] = [str(client.seen("document.readyState == 'complete' ? document.body.innerText : ''", session) or "")]
             return bool(shown[0].strip())
 
-        until(shows, PATIENCE)
+        until(shows, WAIT_SECONDS)
         close(client, target)
     return shown[0]
 
@@ -64,7 +64,7 @@ def text_of(sandbox: Sandbox, url: str) -> str:
 def close(client: Session, target: str) -> None:
     """Close a tab, and return once it is gone: what is asked of the tab in front next must not meet one that is on its way out."""
     client.result("Target.closeTarget", targetId=target)
-    until(lambda: all(page["targetId"] != target for page in client.pages()), PATIENCE)
+    until(lambda: all(page["targetId"] != target for page in client.pages()), WAIT_SECONDS)
 
 
 def test_chromium_calls_itself_adequately_sandboxed(browsing: Sandbox) -> None:
@@ -75,19 +75,19 @@ def test_chromium_calls_itself_adequately_sandboxed(browsing: Sandbox) -> None:
     assert [check["status"] for check in checks if check["name"] == "browser_sandbox"] == ["holds"]
 
 
-def test_it_shows_the_agent_s_files_and_saves_where_the_agent_sees(browsing: Sandbox) -> None:
+def test_the_browser_shows_the_agents_files_and_saves_where_the_agent_sees(browsing: Sandbox) -> None:
     bash(browsing, "echo '<body>written in the box</body>' > /tmp/page.html; sudo sh -c 'echo by root > /srv/page.txt'")
     assert text_of(browsing, "file:///tmp/page.html") == "written in the box"
     assert text_of(browsing, "file:///srv/page.txt").strip() == "by root"
     with devtools(browsing) as client:
         client.evaluate(SAVE, client.attach(client.pages()[0]["targetId"]))
-    until(lambda: bash(browsing, "cat ~/Downloads/saved.txt && echo more >> ~/Downloads/saved.txt")["stdout"] == "saved", PATIENCE)
+    until(lambda: bash(browsing, "cat ~/Downloads/saved.txt && echo more >> ~/Downloads/saved.txt")["stdout"] == "saved", WAIT_SECONDS)
 
 
 @pytest.mark.parametrize(
     "address", ["file:///run/", "file:////run/", "file:///tmp/../proc/self/cmdline", "file:///%72un/", "file:///etc/passwd"]
 )
-def test_it_shows_nobody_files_that_are_not_the_agent_s(browsing: Sandbox, address: str) -> None:
+def test_the_browser_shows_no_files_but_the_agents(browsing: Sandbox, address: str) -> None:
     refused = browsing.request("POST", "/v1/browser/page/navigate", json={"url": address})
     assert (refused.status_code, refused.json()["data"]["error"]) == (409, "ERR_BLOCKED_BY_ADMINISTRATOR")
     with devtools(browsing) as client:
@@ -100,7 +100,7 @@ def test_a_person_is_refused_them_too(browsing: Sandbox) -> None:
     post(browsing, "/v1/browser/page/navigate", url="data:text/html,<title>Before</title>")
     keys = [{"action_type": "HOTKEY", "keys": ["ctrl", "l"]}, {"action_type": "TYPING", "text": "file:///run/sandbox-desktop/"}]
     post(browsing, "/v1/browser/actions/batch", actions=[*keys, {"action_type": "PRESS", "key": "enter"}])
-    until(lambda: "This page is blocked" in browsing.request("GET", "/v1/browser/page/text").text, PATIENCE)
+    until(lambda: "This page is blocked" in browsing.request("GET", "/v1/browser/page/text").text, WAIT_SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_is_typed_is_what_a_page_gets(browsing: Sandbox, text: str) -> None
     post(browsing, "/v1/browser/page/click", selector="textarea")
     post(browsing, "/v1/browser/actions", action_type="TYPING", text=text, use_clipboard=False)
     expression = {"expression": "document.querySelector('textarea').value"}
-    until(lambda: browsing.request("POST", "/v1/browser/page/evaluate", json=expression).json()["data"] == text, PATIENCE)
+    until(lambda: browsing.request("POST", "/v1/browser/page/evaluate", json=expression).json()["data"] == text, WAIT_SECONDS)
 
 
 def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sandbox) -> None:
@@ -126,7 +126,7 @@ def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sand
     with devtools(browsing) as client:
         target = client.result("Target.createTarget", url="file:///tmp/form.html")["targetId"]
         session = client.attach(target)
-        until(lambda: client.seen("document.querySelectorAll('input').length", session) == 1, PATIENCE)
+        until(lambda: client.seen("document.querySelectorAll('input').length", session) == 1, WAIT_SECONDS)
         field = client.result("Runtime.evaluate", session, expression="document.querySelector('input')")["result"]["objectId"]
         refused = client.command("DOM.setFileInputFiles", session, objectId=field, files=["/run/sandbox-desktop/authority"])
         assert "may not name" in refused["error"]["message"]
@@ -172,7 +172,7 @@ def test_browser_use_drives_it(start_sandbox: Start) -> None:
     browsing = start_sandbox()
     bash(browsing, "mkdir -p /tmp/site && echo '<title>Hello</title><button>Press me</button>' > /tmp/site/index.html")
     bash(browsing, "cd /tmp/site && exec setsid python3 -m http.server 8765 --bind 127.0.0.1 > /dev/null 2>&1 < /dev/null & disown")
-    until(lambda: bash(browsing, "curl -fs http://127.0.0.1:8765/")["exit_code"] == 0, PATIENCE)
+    until(lambda: bash(browsing, "curl -fs http://127.0.0.1:8765/")["exit_code"] == 0, WAIT_SECONDS)
     drive_with_browser_use(f"ws://{browsing.name}:8080/devtools/browser/any", browsing.headers, "http://127.0.0.1:8765/")
 
 
@@ -209,7 +209,7 @@ def test_a_restart_changes_policies_and_keeps_the_tabs(browsing: Sandbox) -> Non
     with devtools(browsing) as client:
         client.result("Target.createTarget", url="data:text/html,<title>Kept</title>")
     post(browsing, "/v1/browser/restart", url_blocklist=["blocked.example"], locale="nl")
-    until(lambda: "Kept" in browsing.request("GET", "/json/list").text, PATIENCE)
+    until(lambda: "Kept" in browsing.request("GET", "/json/list").text, WAIT_SECONDS)
     assert "blocked" in text_of(browsing, "http://blocked.example/").lower()
     post(browsing, "/v1/browser/restart", mode="soft")
     post(browsing, "/v1/browser/restart", url_blocklist=[], locale="en-US")
@@ -239,7 +239,7 @@ def test_the_browser_comes_back_with_a_new_box(browsing: Sandbox) -> None:
         post(browsing, "/v1/box/restart")
         client.until_closed()
     bash(browsing, "echo '<title>After</title>' > /tmp/after.html")
-    until(lambda: "file:///tmp/after.html" in browsing.request("GET", "/json/list").text, PATIENCE)
+    until(lambda: "file:///tmp/after.html" in browsing.request("GET", "/json/list").text, WAIT_SECONDS)
 
 
 def test_without_its_sandbox_it_does_not_start_and_says_why(start_sandbox: Start, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 from tests.image.test_browser import devtools
 
-PATIENCE = 60.0
+WAIT_SECONDS = 60.0
 TRY_SECONDS = 15.0
 """A page that lost its renderer just when it was opened answers nothing: Chromium waits for somebody to load it again."""
 KEPT = "data:text/html,<title>Kept</title>"
@@ -58,17 +58,17 @@ def keeps(sandbox: Sandbox) -> bool:
 
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_after_a_death_the_next_try_works_and_the_tabs_are_there(shaken: Sandbox, victim: str) -> None:
-    until(lambda: works(shaken), PATIENCE)
+    until(lambda: works(shaken), WAIT_SECONDS)
     if not keeps(shaken):
         shaken.request("PUT", f"/json/new?{KEPT}")
     until(lambda: shaken.exec("sh", "-c", f'kill -9 "$({VICTIMS[victim]})"').code == 0)  # one may have just ended by itself
-    until(lambda: works(shaken), PATIENCE, shaken.logs)
-    until(lambda: keeps(shaken), PATIENCE, shaken.logs)
-    until(lambda: shaken.answers("/readyz"), PATIENCE)
+    until(lambda: works(shaken), WAIT_SECONDS, shaken.logs)
+    until(lambda: keeps(shaken), WAIT_SECONDS, shaken.logs)
+    until(lambda: shaken.answers("/readyz"), WAIT_SECONDS)
 
 
 def test_a_client_that_is_cut_off_is_told_why(shaken: Sandbox) -> None:
-    until(lambda: works(shaken), PATIENCE)
+    until(lambda: works(shaken), WAIT_SECONDS)
     with devtools(shaken) as client:
         client.pages()
         shaken.exec("sh", "-c", f'kill -9 "$({VICTIMS["chromium"]})"')
@@ -81,4 +81,4 @@ def test_a_lock_that_was_left_behind_keeps_nobody_out(start_sandbox: Callable[..
     profile = "/run/sandbox-desktop/chromium"
     script = f"mkdir -p -m 700 {profile} && ln -s elsewhere-4711 {profile}/SingletonLock && ln -s /nowhere {profile}/SingletonSocket"
     assert sandbox.exec("sh", "-c", script, user="desktop").code == 0
-    until(lambda: works(sandbox), PATIENCE, sandbox.logs)
+    until(lambda: works(sandbox), WAIT_SECONDS, sandbox.logs)

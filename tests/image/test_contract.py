@@ -12,7 +12,7 @@ import sandbox_server
 from tests.image.container import Sandbox
 
 COMMITTED = json.loads((Path(sandbox_server.__file__).parent / "openapi.json").read_text("utf-8"))
-PATIENCE = 60.0
+WAIT_SECONDS = 60.0
 """Seconds within which any wrong request is answered; a few wait half of it for what is not on a page."""
 SHORT = {"timeout": 1, "duration": 0.1}
 """Fields that say how long an operation goes on, in seconds, and what they are set to."""
@@ -57,10 +57,10 @@ def test_no_wrong_request_makes_the_api_fail(target: Sandbox, verb: str, path: s
     for label, request in wrong_requests(path, entry):
         url = f"{target.base_url}{request.pop('path')}"
         try:
-            with target.http.stream(verb, url, headers=target.headers, timeout=PATIENCE, **request) as answer:
+            with target.http.stream(verb, url, headers=target.headers, timeout=WAIT_SECONDS, **request) as answer:
                 check(label, answer)
         except httpx.ReadTimeout:
-            pytest.fail(f"{label}: no answer within {PATIENCE:g} s")
+            pytest.fail(f"{label}: no answer within {WAIT_SECONDS:g} s")
 
 
 def check(label: str, answer: httpx.Response) -> None:

@@ -205,7 +205,7 @@ def test_a_secret_field_that_says_not_where_it_belongs_is_refused(told: Sandbox)
     refused = told.request("POST", "/v1/handoffs", json={"reason": "r", "fields": [{"name": "pin", "label": "PIN", "secret": True}]})
 
     assert refused.status_code == 422
-    assert "a secret field names the selector" in refused.text
+    assert "a secret field needs a selector" in refused.text
 
 
 def test_a_person_takes_it_on_passes_it_on_and_the_other_fills_it_in(browser: Browser, told: Sandbox) -> None:

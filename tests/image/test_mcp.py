@@ -232,7 +232,7 @@ def test_nobody_may_use_it_without_signing_in(sandbox: Sandbox) -> None:
     assert answer.status_code == 401
 
 
-def test_it_is_back_after_it_was_killed(start_sandbox: Callable[..., Sandbox]) -> None:
+def test_the_mcp_process_is_back_after_it_was_killed(start_sandbox: Callable[..., Sandbox]) -> None:
     sandbox = start_sandbox()
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     assert sandbox.request("POST", "/mcp", json=ping).json()["result"] == {}

@@ -1,4 +1,4 @@
-"""The browser's requests, messages, cookies, downloads, films and sound, from outside, in the running image."""
+"""The browser's requests, messages, cookies, downloads, recordings and sound, from outside, in the running image."""
 
 import asyncio
 import json
@@ -149,9 +149,9 @@ def downloads(browser: Browser) -> list[dict[str, Any]]:
 
 
 def test_a_page_is_recorded_once_or_until_it_is_stopped(browser: Browser, tmp_path: Path) -> None:
-    browser.serve("/film", "<!doctype html><title>Film</title><style>body { background: blue }</style>")
+    browser.serve("/video", "<!doctype html><title>Recording</title><style>body { background: blue }</style>")
     browser.open("about:blank")
-    browser.sandbox.show(f"{SITE}/film")
+    browser.sandbox.show(f"{SITE}/video")
     once = browser.client.browser_page.record(action="once", duration=1.5, fps=10, save_path="/home/gem/once.mp4").data or {}
     assert (once["status"], once["duration"], once["error"]) == ("stopped", 1.5, None)
     assert colours(browser.download("/home/gem/once.mp4", tmp_path)) == ["blue"]
@@ -175,7 +175,7 @@ def test_a_page_that_plays_a_tone_is_heard_in_a_film_of_the_desktop(browser: Bro
 
 
 def is_heard(browser: Browser, folder: Path) -> bool:
-    """Whether the film, which can be watched while it is made, has a loud sound in it."""
+    """Whether the recording, which can be watched while it is made, has a loud sound in it."""
     return max(loudness(browser.download("/home/gem/tone.mp4", folder)), default=0) > 5000
 
 

@@ -16,7 +16,7 @@ from sandbox_server.stream import wire
 from tests.image.container import until
 from tests.image.rfb import viewing
 from tests.image.test_control import Devtools, Person, state_of
-from tests.image.test_recording import duration, film_of
+from tests.image.test_recording import download_recording, duration
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -187,7 +187,7 @@ def _event(socket: ClientConnection, method: str) -> dict[str, Any]:
     return params
 
 
-def test_it_begins_when_a_person_enters_a_password_field_and_ends_with_control(sandbox: "Sandbox", person: Person, bank: str) -> None:
+def test_private_mode_begins_in_a_password_field_and_ends_with_control(sandbox: "Sandbox", person: Person, bank: str) -> None:
     sandbox.show(bank)
     sandbox.request("POST", "/v1/browser/page/click", json={"selector": "[name=pass]"})
     assert not is_private(sandbox), "the agent enters it"
@@ -226,10 +226,10 @@ def test_a_film_shows_a_placeholder(sandbox: "Sandbox", person: Person, bank: st
     until(lambda: duration(sandbox) > 1, 30)
     sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
     person.control("release")
-    with av.open(str(film_of(sandbox, "/home/gem/private.mp4", tmp_path))) as film:
-        pictures = [frame.to_image() for frame in film.decode(video=0)]  # type: ignore[no-untyped-call] # the package leaves it out
+    with av.open(str(download_recording(sandbox, "/home/gem/private.mp4", tmp_path))) as video:
+        pictures = [frame.to_image() for frame in video.decode(video=0)]  # type: ignore[no-untyped-call] # the package leaves it out
     colours = {picture.getpixel((640, 300)) for picture in pictures}
-    assert colours, "there is a film"
+    assert colours, "there is a recording"
     assert all(sum(colour) < 3 * 70 for colour in colours), "the page is white"
 
 

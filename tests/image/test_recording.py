@@ -1,4 +1,4 @@
-"""Films of the desktop and its sound, by the published SDK."""
+"""Recordings of the desktop and its sound, by the published SDK."""
 
 import subprocess
 from collections.abc import Callable
@@ -25,9 +25,9 @@ def client(sandbox: "Sandbox") -> Client:
     return Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
 
 
-def film_of(sandbox: "Sandbox", path: str, folder: Path) -> Path:
-    """Download a film."""
-    made = folder / "film.mp4"
+def download_recording(sandbox: "Sandbox", path: str, folder: Path) -> Path:
+    """Download a recording."""
+    made = folder / "recording.mp4"
     made.write_bytes(sandbox.request("GET", "/v1/file/download", params={"path": path}).content)
     return made
 
@@ -40,18 +40,18 @@ def test_the_desktop_is_recorded_into_the_agents_files(client: Client, sandbox: 
     stopped = client.display.record(action="stop").data
     assert stopped
     assert (stopped.status, stopped.save_path) == ("stopped", "/home/gem/desktop.mp4")
-    film = film_of(sandbox, "/home/gem/desktop.mp4", tmp_path)
-    assert film.stat().st_size == stopped.file_size_bytes
-    assert (size(film), len(shown(film)) > 0) == ((1280, 1024), True)
+    video = download_recording(sandbox, "/home/gem/desktop.mp4", tmp_path)
+    assert video.stat().st_size == stopped.file_size_bytes
+    assert (size(video), len(shown(video)) > 0) == ((1280, 1024), True)
 
 
 def test_a_film_plays_although_the_server_was_killed(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox()
-    sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/film.mp4"})
+    sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/recording.mp4"})
     until(lambda: duration(sandbox) > 3, 60)
     sandbox.exec("sh", "-c", "kill -9 $(pgrep -f 'sandbox_server serve')")
     until(lambda: sandbox.request("POST", "/v1/display/record", json={"action": "status"}).status_code == 200, 30)
-    assert shown(film_of(sandbox, "/home/gem/film.mp4", tmp_path))[-1].at >= 1
+    assert shown(download_recording(sandbox, "/home/gem/recording.mp4", tmp_path))[-1].at >= 1
 
 
 def duration(sandbox: "Sandbox") -> float:
@@ -61,10 +61,10 @@ def duration(sandbox: "Sandbox") -> float:
 def test_what_the_desktop_plays_is_in_the_film(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox()
     until(lambda: sandbox.exec("test", "-S", "/run/sandbox-desktop/pulse/native").code == 0, 30)
-    sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/film.mp4"})
+    sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/recording.mp4"})
     player_of = ["docker", "exec", "--user", "desktop", "--env", f"PULSE_SERVER={SERVER}", sandbox.name, "sh", "-c", PLAY]
     with subprocess.Popen(player_of) as player:
-        until(lambda: max(loudness(film_of(sandbox, "/home/gem/film.mp4", tmp_path)), default=0) > 10000, 60, sandbox.logs)
+        until(lambda: max(loudness(download_recording(sandbox, "/home/gem/recording.mp4", tmp_path)), default=0) > 10000, 60, sandbox.logs)
         player.kill()
     sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
 
@@ -84,9 +84,9 @@ def test_the_sound_is_back_after_its_server_was_killed(start_sandbox: Callable[.
 
 def test_sound_that_is_left_out_leaves_the_pictures(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox(env={"DISABLE_SOUND": "true"})
-    asked = {"action": "start", "save_path": "/home/gem/film.mp4"}
+    asked = {"action": "start", "save_path": "/home/gem/recording.mp4"}
     until(lambda: sandbox.request("POST", "/v1/display/record", json=asked).status_code in (200, 409), 30)
     sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
-    film = film_of(sandbox, "/home/gem/film.mp4", tmp_path)
-    assert (len(shown(film)) > 0, loudness(film)) == (True, [])
+    video = download_recording(sandbox, "/home/gem/recording.mp4", tmp_path)
+    assert (len(shown(video)) > 0, loudness(video)) == (True, [])
     assert "pulseaudio" not in sandbox.exec("ps", "-e").stdout

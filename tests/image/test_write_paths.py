@@ -111,8 +111,8 @@ def test_what_a_program_has_open_carries_no_input(session: Sandbox, person: Pers
     base = session.base_url.replace("http", "ws")
     terminal = connect(f"{base}/v1/shell/ws?session_id=paths", additional_headers=session.headers, proxy=None)
     stream = connect(f"{base}/stream/socket", additional_headers=session.headers, proxy=None, max_size=None)
-    with viewing(session) as viewer, terminal as typing, stream as hand:
-        hand.send(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
+    with viewing(session) as viewer, terminal as typing, stream as stream_client:
+        stream_client.send(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
         viewer.point(200, 210)
         until(lambda: pointer(session) == (200, 210), within=30)
         person.control("take")
@@ -120,8 +120,8 @@ def test_what_a_program_has_open_carries_no_input(session: Sandbox, person: Pers
         viewer.key(0x61)
         viewer.pixel(0, 0)
         for message in (wire.PointerInput(320, 330, 1), wire.Ping(9)):
-            hand.send(wire.serialize(message))
-        until(lambda: wire.pong(9) == hand.recv(timeout=30), within=30)
+            stream_client.send(wire.serialize(message))
+        until(lambda: wire.pong(9) == stream_client.recv(timeout=30), within=30)
         typing.send(json.dumps({"type": "input", "data": "touch /tmp/of-the-program\r"}))
         typing.send(json.dumps({"type": "the end"}))
         until(lambda: "the end" in str(typing.recv(timeout=30)), within=30)

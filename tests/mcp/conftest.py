@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.mcp.app import McpHub
+from sandbox_server.mcp.app import McpParts
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.connection import Connect, ServerListener, listener_options
 from sandbox_server.mcp.servers.registry import ServerRegistry
@@ -59,9 +59,9 @@ def servers_of(connect: Connect, idle_seconds: float = 0.0, **configs: dict[str,
     return sources, UpstreamServers(sources, connect, idle_seconds=idle_seconds)
 
 
-def nothing_behind() -> McpHub:
+def nothing_behind() -> McpParts:
     """An MCP process with the API's tools alone."""
-    return McpHub(*servers_of(InProcessConnector().connect))
+    return McpParts(*servers_of(InProcessConnector().connect))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def test_servers_that_can_be_used_are_named(tmp_path: Path) -> None:
         ({"one": {"command": "/no/such/program"}}, "there is no program /no/such/program"),
     ],
 )
-def test_one_that_cannot_is_told(tmp_path: Path, document: Any, problem: str) -> None:
+def test_an_mcp_server_that_cannot_start_is_reported(tmp_path: Path, document: Any, problem: str) -> None:
     _, [found] = looked_at(tmp_path, document)
 
     assert problem in found

@@ -90,7 +90,7 @@ def test_a_file_that_others_may_write_is_refused(folder: Path) -> None:
     write(folder)
     (folder / "mine.py").chmod(0o666)
 
-    assert "writable by nobody else" in check(str(folder), []).problems[0]
+    assert "writable by root only" in check(str(folder), []).problems[0]
 
 
 def test_an_image_without_any_is_well() -> None:

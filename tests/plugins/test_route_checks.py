@@ -36,7 +36,7 @@ def test_a_route_that_nginx_takes_is_well(tmp_path: Path) -> None:
         ("server { listen 80; }", '"server" directive is not allowed here'),
     ],
 )
-def test_one_that_would_keep_the_gateway_from_starting_is_told(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_route_that_would_stop_the_gateway_from_starting_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     found = problems(tmp_path, text)
 
     assert any(problem in each for each in found)

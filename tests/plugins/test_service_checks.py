@@ -33,7 +33,7 @@ def test_a_service_that_can_run_is_named(tmp_path: Path) -> None:
         ("[program:mine]\ncommand = /bin/sh\ncommand = /bin/true\n", "already exists"),
     ],
 )
-def test_one_that_cannot_is_told_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_service_that_cannot_start_is_reported_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
     _, [found] = looked_at(tmp_path, mine=text)
 
     assert problem in found

@@ -5,7 +5,7 @@ import pytest
 from sandbox_server.settings import BadSettings, load, secrets_in
 
 
-def test_it_is_on_unless_it_is_turned_off() -> None:
+def test_the_recorder_is_on_by_default() -> None:
     assert load({}).recorder.on
     assert not load({"RECORDER": "off"}).recorder.on
 

@@ -163,4 +163,4 @@ def test_a_program_has_a_share_of_the_places_and_a_person_the_one_of_the_first_p
         assert refused.value.status_code == 429
         with client.websocket_connect("/stream/socket", headers=PERSON), client.websocket_connect("/stream/socket", headers=PERSON):
             closed = last_of(program)
-            assert (closed.code, closed.reason) == (PLACE_TAKEN, "a person needed the place that you had")
+            assert (closed.code, closed.reason) == (PLACE_TAKEN, "a person needed your slot")

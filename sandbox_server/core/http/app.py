@@ -29,17 +29,17 @@ from sandbox_server.core.http.sse import event_stream
 from sandbox_server.core.http.websockets import AcceptedSocket
 from sandbox_server.core.identity import SERVER, SURFACE, Caller
 from sandbox_server.core.operation import Operation, Spec
-from sandbox_server.core.quota import Reservation, unless
+from sandbox_server.core.quota import Reservation, run_unless_evicted
 from sandbox_server.core.results import Call, Content, Event, Slashes
 
 HINT = "X-Sandbox-Hint"
 """Header of an answer to a request with fields that its operation does not have: the hint that names them, in ASCII."""
 PLACE_TAKEN = 4429
-"""Close code of a socket whose place there is not, or not any more."""
+"""Close code of a WebSocket whose caller has no slot, or was evicted."""
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
 type Stamp = Callable[[], Mapping[str, str]]
-"""Gives the headers that every answer to a call has."""
+"""Returns the headers that every answer gets."""
 type Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 _NOBODY = Caller("nobody", frozenset())
@@ -52,9 +52,10 @@ def create_app(
     stamp: Stamp = dict[str, str],
     limits: Limits | None = None,
 ) -> Starlette:
-    """An ASGI application that answers every operation.
+    """Return an ASGI application that answers every operation.
 
-    Who asks comes from the headers that the gateway sets; the gateway's socket is the only way in, and a request without them is refused.
+    The caller comes from headers that the gateway sets. The gateway's socket is the only way in, and a request without
+    them is refused.
     """
     routes, middleware = create_routes(operations, dispatcher, stamp, limits), [Middleware(Drain)]
     handlers = {HTTPException: _framework_error}
@@ -64,13 +65,16 @@ def create_app(
 def create_routes(
     operations: Iterable[Operation], dispatcher: Dispatcher, stamp: Stamp = dict[str, str], limits: Limits | None = None
 ) -> list[BaseRoute]:
-    """The routes of such an application, in the order in which they are tried; `limits` are its callers', its own where none are given."""
+    """Return the routes of such an application, in matching order.
+
+    `limits` are shared with other applications, or its own.
+    """
     limits = limits or Limits()
     return [_route(operation, dispatcher, stamp, limits) for operation in sorted(operations, key=_specificity)]
 
 
 def _specificity(operation: Operation) -> tuple[int, str]:
-    """Literal paths before those with parameters, so that `/watch/wait` is not taken for a watcher's id."""
+    """Sort literal paths before those with parameters, so that `/watch/wait` is not taken for a watcher's id."""
     return operation.spec.path.count("{"), operation.spec.path
 
 
@@ -84,7 +88,7 @@ def _route(operation: Operation, dispatcher: Dispatcher, stamp: Stamp, limits: L
 
 
 def _pattern(spec: Spec) -> str:
-    """The path as the router takes it."""
+    """Return the path in Starlette's syntax."""
     path = spec.path
     for name, field in spec.request.model_fields.items() if spec.request else ():
         if any(isinstance(mark, Slashes) for mark in field.metadata):
@@ -124,7 +128,7 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> E
             request.state.hint = unknown_fields.hint(spec.request, fields, inner_only=call.surface != "http")
         if spec.streams or (operation.stream and _wants_events(request)):
             return await _events(operation, dispatcher, fields, call, limits)
-        calling = dispatcher.call(operation, fields, call, _injected(operation, request))
+        calling = dispatcher.call(operation, fields, call, _injected_values(operation, request))
         result = await (while_connected(request, calling) if spec.ends_with_client else calling)
         return _response(result, request, spec, call, limits)
 
@@ -180,7 +184,7 @@ def _socket_endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limit
         socket = AcceptedSocket(websocket)
         fields = {**query_of(websocket, operation.spec), **websocket.path_params}
         try:
-            await _while_placed(limits, call, dispatcher.call(_accepting(operation, websocket), fields, call, {"socket": socket}))
+            await _while_slot_held(limits, call, dispatcher.call(_accepting(operation, websocket), fields, call, {"socket": socket}))
         except (Failure, InvalidFields) as failure:
             await _refuse_or_close(websocket, socket, failure)
         except ConnectionError:
@@ -191,8 +195,8 @@ def _socket_endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limit
     return endpoint
 
 
-async def _while_placed(limits: Limits, call: Call, work: Coroutine[Any, Any, object]) -> None:
-    """Serve a socket while its caller has a place. Raises ResourceExhausted where there is none, and once a person has it."""
+async def _while_slot_held(limits: Limits, call: Call, work: Coroutine[Any, Any, object]) -> None:
+    """Serve a socket while its caller has a slot. Raises ResourceExhausted if none is free, and on eviction."""
     if call.caller.may(SERVER):
         await work
         return
@@ -203,11 +207,11 @@ async def _while_placed(limits: Limits, call: Call, work: Coroutine[Any, Any, ob
         work.close()
         raise
     with place:
-        await unless(evicted, work)
+        await run_unless_evicted(evicted, work)
 
 
 def _accepting(operation: Operation, websocket: WebSocket) -> Operation:
-    """The operation, which takes the socket when every guard has let the caller in."""
+    """Return the operation with a method that accepts the socket only after every guard has passed."""
 
     async def run(**arguments: object) -> object:
         await websocket.accept()
@@ -224,7 +228,7 @@ async def _refuse_or_close(websocket: WebSocket, socket: AcceptedSocket, failure
 
 
 def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
-    """Who asks and how, from the gateway's headers."""
+    """Return the caller and the call's metadata from the gateway's headers."""
     headers = connection.headers
     caller = Caller.from_headers(headers)
     if not caller and not public:
@@ -246,7 +250,7 @@ def _base_url(headers: Mapping[str, str]) -> str:
     return f"{headers.get('x-forwarded-proto', 'http')}://{host}" if host else ""
 
 
-def _injected(operation: Operation, request: Request) -> dict[str, object]:
+def _injected_values(operation: Operation, request: Request) -> dict[str, object]:
     roles = operation.spec.parameters.values()
     injected: dict[str, object] = {}
     if "upload" in roles:
@@ -257,13 +261,13 @@ def _injected(operation: Operation, request: Request) -> dict[str, object]:
 
 
 class RequestBody:
-    """A raw body, read once."""
+    """A raw body, which can be read once."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; raises `InvalidArgument` if the client stops half way."""
+        """Yield the body as it arrives; raises `InvalidArgument` if the client stops half way."""
         async for chunk in body_of(self._request):
             yield chunk
 
@@ -273,7 +277,7 @@ def _wants_events(request: Request) -> bool:
 
 
 async def _framework_error(request: Request, error: HTTPException) -> Response:
-    """Unknown path, wrong method: the same envelope as everything else."""
+    """Answer unknown paths and wrong methods in the same envelope as other errors."""
     return json_response(
         {"success": False, "message": error.detail, "data": None, "hint": None},
         error.status_code,

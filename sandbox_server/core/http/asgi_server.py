@@ -1,4 +1,4 @@
-"""How a process of ours serves ASGI: on a Unix socket, behind the gateway."""
+"""Serves an ASGI application on a Unix socket behind the gateway."""
 
 import logging
 from typing import Any
@@ -7,17 +7,17 @@ import uvicorn
 from starlette.types import ASGIApp
 
 SHUTDOWN_SECONDS = 3
-"""How long open requests may take to end once the server is told to stop."""
+"""Seconds for open requests to end after the server is told to stop."""
 IDLE_SECONDS = 75
-"""An idle connection stays open this long: longer than the gateway keeps it, so that no request meets a closing one."""
+"""Seconds that an idle connection stays open: longer than the gateway keeps it, so that no request meets a closing one."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""Largest WebSocket message that is taken."""
+"""Limit in bytes of a WebSocket message."""
 
 
 def serve_on(socket_path: str, app: ASGIApp, **others: Any) -> None:
-    """Serve until told to stop. The gateway logs requests and says who asks, so neither is done again here.
+    """Serve until told to stop. The gateway logs and authenticates requests, so uvicorn does neither.
 
-    `others` are options of uvicorn that this process needs otherwise.
+    `others` are further options of uvicorn.
     """
     options: dict[str, Any] = {
         "loop": "uvloop",
@@ -36,5 +36,5 @@ def serve_on(socket_path: str, app: ASGIApp, **others: Any) -> None:
 
 
 def is_news(record: logging.LogRecord) -> bool:
-    """Leave out what uvicorn says of each WebSocket that was answered with a refusal, as if it had not been answered at all."""
+    """Return False for uvicorn's message about each WebSocket that was refused with a response."""
     return record.msg != "ASGI callable returned without completing handshake."

@@ -1,4 +1,4 @@
-"""Work that is of use to nobody once whoever asked for it has hung up."""
+"""Cancels work when its client disconnects."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,9 +11,9 @@ from sandbox_server.core.tasks import start_task
 
 
 async def while_connected[T](request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work, and cancel it when the client is gone; the request's body has to be read by then.
+    """Run the work, and cancel it when the client disconnects. The request's body has to be read before.
 
-    Raises what the work raises; for a client that is gone, Conflict, which nobody reads.
+    Raises what the work raises; Conflict after a disconnect, which nobody receives.
     """
     working, watching = start_task(work), start_task(_gone(request))
     try:
@@ -24,7 +24,7 @@ async def while_connected[T](request: Request, work: Coroutine[Any, Any, T]) -> 
             working.cancel()
             await asyncio.wait([working])
     if working.cancelled():
-        raise Conflict("whoever asked has hung up")
+        raise Conflict("the client has disconnected")
     return working.result()
 
 

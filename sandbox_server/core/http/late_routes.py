@@ -1,7 +1,7 @@
-"""Late routes: an application that gets the rest of its routes while it serves.
+"""Late routes: an application that gets most of its routes after it has begun to serve.
 
-The API imports for most of its start. Measured on two busy cores, the median of 20 starts: the first call is answered after 3.5 s, and
-after 5.3 s where everything is imported first.
+The API imports for most of its start. Measured on two busy cores, median of 20 starts: the first call is answered after
+3.5 s, and after 5.3 s where everything is imported first.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class LateRoutes:
-    """Passes requests on. One that none of the first routes answers waits until all routes are there."""
+    """Routes requests. One that none of the first routes matches waits until all routes are there."""
 
     def __init__(self, app: Starlette) -> None:
         self._app = app
@@ -25,15 +25,16 @@ class LateRoutes:
         self._quiet.set()
 
     def complete(self, routes: Sequence[BaseRoute]) -> None:
-        """Answer with these, the first ones among them, from now on."""
+        """Set all routes, the first ones included."""
         self._app.router.routes[:] = routes
         self._whole.set()
 
     async def quiet(self, seconds: float) -> None:
-        """Return once no request is being answered, or after some seconds. To be called once, in the end.
+        """Wait until no request is being answered, or for `seconds`. Call it once, at the end of the start.
 
-        Whoever waits for it starts what would compete with the first calls. Measured on two quiet cores, the median of 14 starts: the first
-        command runs after 1.5 s, and after 2.1 s where nothing waits; every component is ready after 3.6 s, and after 2.5 s.
+        Callers then start what would compete with the first calls. Measured on two quiet cores, median of 14 starts:
+        the first command runs after 1.5 s, and after 2.1 s without this wait; every component is ready after 3.6 s, and
+        after 2.5 s.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

@@ -1,4 +1,4 @@
-"""Multipart bodies as they arrive: a file's bytes are handed on, never collected."""
+"""Multipart bodies as they arrive: a file's bytes are passed on in pieces, never collected."""
 
 import asyncio
 import re
@@ -14,12 +14,12 @@ from starlette.requests import ClientDisconnect, Request
 from sandbox_server.core.errors import InvalidArgument, TooLarge
 
 MAX_FIELD_BYTES = 1024 * 1024
-"""A plain form field may be this long."""
+"""Limit in bytes of a plain form field."""
 MAX_FIELDS = 100
 MAX_FORM_BYTES = 4 * 1024 * 1024
-"""All plain fields of a form together."""
+"""Limit in bytes of all plain fields of a form together."""
 MAX_HEADER_BYTES = 16 * 1024
-"""All headers of a part."""
+"""Limit in bytes of the headers of a part."""
 _EXTENDED_NAME = re.compile(r";\s*filename\*=utf-8'[^';]*'([^;\s]+)", re.IGNORECASE)
 
 
@@ -40,13 +40,13 @@ class MultipartPart:
         self._source = source
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The file's bytes; raises `InvalidArgument` if the client stops half way."""
+        """Yield the file's bytes; raises `InvalidArgument` if the client stops half way."""
         while (event := await self._source.next_event()).kind == "data":
             yield event.data
 
 
 class MultipartUpload:
-    """The body of one request; iterate its files once."""
+    """The multipart body of one request. Iterate over its files once."""
 
     def __init__(self, request: Request) -> None:
         kind, options = parse_options_header(request.headers.get("content-type", ""))
@@ -63,7 +63,7 @@ class MultipartUpload:
         self._parser = MultipartParser(options[b"boundary"], self._callbacks())  # type: ignore[arg-type]
 
     def field(self, name: str) -> str | None:
-        """The value of a plain field that has arrived so far."""
+        """Return the value of a plain field that has arrived so far."""
         return self._fields.get(name)
 
     async def __aiter__(self) -> AsyncIterator[MultipartPart]:
@@ -74,12 +74,12 @@ class MultipartUpload:
             if filename is not None:
                 yield MultipartPart(name, filename, event.headers.get("content-type", "application/octet-stream"), self)
             elif len(self._fields) >= MAX_FIELDS:
-                raise TooLarge(f"a form may have {MAX_FIELDS} fields", limit=MAX_FIELDS)
+                raise TooLarge(f"a form may have at most {MAX_FIELDS} fields", limit=MAX_FIELDS)
             else:
                 self._fields[name] = await self._text(name)
 
     async def next_event(self) -> _Event:
-        """The next thing the parser found; reads from the connection as needed."""
+        """Return the parser's next event, and read from the connection if needed."""
         while not self._events:
             try:
                 chunk = await anext(self._stream)
@@ -100,9 +100,9 @@ class MultipartUpload:
             value += event.data
             self._form_bytes += len(event.data)
             if len(value) > MAX_FIELD_BYTES:
-                raise TooLarge(f"the form field {name!r} may have {MAX_FIELD_BYTES} bytes", limit=MAX_FIELD_BYTES)
+                raise TooLarge(f"the form field {name!r} may have at most {MAX_FIELD_BYTES} bytes", limit=MAX_FIELD_BYTES)
             if self._form_bytes > MAX_FORM_BYTES:
-                raise TooLarge(f"the fields of a form may have {MAX_FORM_BYTES} bytes together", limit=MAX_FORM_BYTES)
+                raise TooLarge(f"the fields of a form may have at most {MAX_FORM_BYTES} bytes together", limit=MAX_FORM_BYTES)
         return value.decode("utf-8", "replace")
 
     def _callbacks(self) -> dict[str, Any]:
@@ -124,12 +124,12 @@ class MultipartUpload:
     def _header_part(self, which: int, data: bytes) -> None:
         self._header_bytes += len(data)
         if self._header_bytes > MAX_HEADER_BYTES:
-            raise TooLarge(f"a part's headers may have {MAX_HEADER_BYTES} bytes", limit=MAX_HEADER_BYTES)
+            raise TooLarge(f"the headers of a part may have at most {MAX_HEADER_BYTES} bytes", limit=MAX_HEADER_BYTES)
         self._header[which].extend(data)
 
     def _header_ended(self) -> None:
         name, value = self._header
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")  # one character a byte, as the parser of options wants it
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")  # one character per byte, for the options parser
         name.clear()
         value.clear()
 
@@ -139,7 +139,7 @@ class MultipartUpload:
 
 
 def _names(disposition: str) -> tuple[str, str | None]:
-    """The part's name, and the file's name if it is a file: UTF-8 as browsers send it, or RFC 5987's `filename*` as some clients do."""
+    """Return the part's name, and the file's name if it is a file: in UTF-8, or from RFC 5987's `filename*`."""
     _, options = parse_options_header(disposition)
     name = options.get(b"name", b"").decode("utf-8", "replace")
     if extended := _EXTENDED_NAME.search(disposition):

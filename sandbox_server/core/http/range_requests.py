@@ -1,4 +1,4 @@
-"""Large bodies: ranges, conditions and flat memory (RFC 9110, sections 13 and 14)."""
+"""Large bodies: ranges and conditional requests in constant memory (RFC 9110, sections 13 and 14)."""
 
 import email.utils
 import logging
@@ -17,12 +17,15 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 def content_response(content: Content, request: Request) -> Response:
-    """Answer `Content` whole, in part (206), not at all (304) or as out of range (416). `Content.close` runs in every case."""
+    """Answer `Content` whole, in part (206), as not modified (304) or out of range (416).
+
+    `Content.close` is always called.
+    """
     headers = _headers(content)
-    if _unchanged(content, request):
+    if _matches_if_none_match(content, request):
         content.close()
         return Response(status_code=304, headers=headers)
-    asked = _range(content, request)
+    asked = _requested_range(content, request)
     start, stop = asked or (0, content.size)
     if asked and start >= stop:
         content.close()
@@ -47,7 +50,7 @@ class _ContentResponse(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
-        except Failure as failure:  # the status is sent: only the broken connection can say it
+        except Failure as failure:  # the status is sent: only a broken connection can signal the error
             _log.warning("a download was cut off: %s", failure.message)
         finally:
             self._close()
@@ -62,13 +65,13 @@ def _headers(content: Content) -> dict[str, str]:
     return headers
 
 
-def _unchanged(content: Content, request: Request) -> bool:
+def _matches_if_none_match(content: Content, request: Request) -> bool:
     known = request.headers.get("if-none-match")
     return known is not None and (known == "*" or content.etag in [tag.strip().removeprefix("W/") for tag in known.split(",")])
 
 
-def _range(content: Content, request: Request) -> tuple[int, int] | None:
-    """The bytes that are asked for. More than one range, an unknown unit or another version means the whole, as the RFC has it."""
+def _requested_range(content: Content, request: Request) -> tuple[int, int] | None:
+    """Return the requested bytes. Several ranges, an unknown unit or another version mean the whole, as in the RFC."""
     match = _RANGE.fullmatch(request.headers.get("range", "").strip())
     condition = request.headers.get("if-range")
     if match is None or match.group(0) == "bytes=-" or (condition is not None and condition != content.etag):

@@ -1,4 +1,4 @@
-"""From an HTTP request to the fields of an operation."""
+"""Decodes an HTTP request into the fields of an operation."""
 
 import asyncio
 import time
@@ -15,26 +15,25 @@ from sandbox_server.core.operation import Spec
 from sandbox_server.core.quota import Reservation
 
 MAX_PUBLIC_BYTES = 64 << 10
-"""What is read of a body of somebody who has not signed in."""
+"""Limit in bytes of a body from a caller who is not signed in."""
 MAX_DEPTH = 128
-"""How deep a body's lists and objects may be in each other."""
+"""Limit of nested lists and objects in a body."""
 MAX_VALUES = 500_000
-"""Values of a body, each of which takes some 100 bytes of memory."""
+"""Limit of values in a body. Each takes about 100 bytes of memory."""
 LARGE = 16 << 20
 LARGE_COST = 300 << 20
 MAX_PAUSE_SECONDS = 1.0
-"""Others are served for as long as a large body took, and no longer than this, before it goes on."""
+"""After decoding a large body, other requests are served for as long as that took, but at most so many seconds."""
 _BLANK = 1 << 10
-"""Bytes of a body that may say nothing."""
+"""Bytes of a body that need no reservation."""
 _PIECE = 1 << 20
-"""What is reserved at a time for a body of unknown length."""
+"""Bytes that are reserved at a time for a body of unknown length."""
 
 
 async def fields_of(request: Request, spec: Spec, place: Reservation | None = None) -> dict[str, object]:
-    """Fields from the path, then from the body or the query.
+    """Return the fields from the path, then from the body or the query.
 
-    The memory that they take is reserved in `place`. Raises InvalidFields, TooLarge, InvalidArgument and
-    ResourceExhausted.
+    Their memory is reserved in `place`. Raises InvalidFields, TooLarge, InvalidArgument and ResourceExhausted.
     """
     if spec.reads_json and spec.whole_body:
         return {spec.whole_body: await _json(request, spec, place), **query_of(request, spec, only=spec.query), **request.path_params}
@@ -48,7 +47,7 @@ async def fields_of(request: Request, spec: Spec, place: Reservation | None = No
 
 
 def query_of(connection: HTTPConnection, spec: Spec, only: tuple[str, ...] | None = None) -> dict[str, object]:
-    """Fields from the query; a field that holds a list takes every value given."""
+    """Return the fields from the query. A list field takes all values of its name."""
     if spec.request is None:
         return {}
     found: dict[str, object] = {}
@@ -59,8 +58,8 @@ def query_of(connection: HTTPConnection, spec: Spec, only: tuple[str, ...] | Non
     return found
 
 
-def located(problems: list[dict[str, Any]], spec: Spec) -> list[dict[str, Any]]:
-    """Prefix each problem's location with where the field comes from, as FastAPI does and the SDKs expect."""
+def with_locations(problems: list[dict[str, Any]], spec: Spec) -> list[dict[str, Any]]:
+    """Prefix each problem's location with the source of the field, as FastAPI does and the SDKs expect."""
     return [{**problem, "loc": _location(problem["loc"], spec)} for problem in problems]
 
 
@@ -80,39 +79,42 @@ def _is_list(annotation: Any) -> bool:
 async def _json(request: Request, spec: Spec, place: Reservation | None) -> dict[str, object]:
     body = await _read(request, MAX_PUBLIC_BYTES if spec.scope == "public" else spec.max_body, place)
     began = time.monotonic()
-    value = _parsed(body)
-    if len(body) > LARGE:  # nothing else was done meanwhile: others come first now
+    value = _parse_json(body)
+    if len(body) > LARGE:  # decoding blocked everything else: let other requests run first
         await asyncio.sleep(min(MAX_PAUSE_SECONDS, time.monotonic() - began))
     if place:
         place.shrink(len(body))
     if not isinstance(value, dict):
-        raise _malformed("Input should be an object", "model_attributes_type")
+        raise _json_error("Input should be an object", "model_attributes_type")
     return value
 
 
-def _parsed(body: bytes | bytearray) -> object:
-    """What a body says. Raises InvalidFields, also for one that is too deep, and TooLarge for one of too many values."""
+def _parse_json(body: bytes | bytearray) -> object:
+    """Parse a JSON body.
+
+    Raises InvalidFields if it is malformed or too deep, and TooLarge if it has too many values.
+    """
     if len(body) <= _BLANK and body.strip() in (b"", b"null"):
         return {}
     openings = body.count(b"[") + body.count(b"{")
     if openings + body.count(b",") > MAX_VALUES and values_in(body) > MAX_VALUES:
-        raise TooLarge(f"a body may have {MAX_VALUES} values", limit=MAX_VALUES)
+        raise TooLarge(f"a body may have at most {MAX_VALUES} values", limit=MAX_VALUES)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise _malformed(f"JSON decode error: {error.msg}", "json_invalid", error.pos) from None
+        raise _json_error(f"JSON decode error: {error.msg}", "json_invalid", error.pos) from None
     if openings > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
-        raise _malformed(f"JSON decode error: deeper than {MAX_DEPTH}", "json_invalid")
+        raise _json_error(f"JSON decode error: nested more than {MAX_DEPTH} levels deep", "json_invalid")
     return value
 
 
-def _malformed(message: str, kind: str, *place: int) -> InvalidFields:
+def _json_error(message: str, kind: str, *place: int) -> InvalidFields:
     return InvalidFields([{"loc": ("body", *place), "msg": message, "type": kind}])
 
 
 def values_in(body: bytes | bytearray) -> int:
-    """How many values there are at most in JSON, whatever its texts hold; in time and memory that are linear, before it is parsed."""
-    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # a backslash stands in texts alone: what is left of quotes are their ends
+    """Return an upper bound of the number of values in JSON text, in linear time and memory, before it is parsed."""
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # every quote that is left delimits a string
     if plain.count(b'"') > 2 * MAX_VALUES:
         return MAX_VALUES + 1
     between = plain.split(b'"')[::2]
@@ -120,7 +122,7 @@ def values_in(body: bytes | bytearray) -> int:
 
 
 def depth_of(value: object) -> int:
-    """How deep the lists and objects of a value are in each other."""
+    """Return how deep lists and objects are nested in a value."""
     depth, level = 0, [value]
     while level := [
         inner for each in level if isinstance(each, dict | list) for inner in (each.values() if isinstance(each, dict) else each)
@@ -130,16 +132,16 @@ def depth_of(value: object) -> int:
 
 
 async def body_of(request: Request) -> AsyncIterator[bytes]:
-    """A body as it arrives; raises InvalidArgument if the client stops half way."""
+    """Yield a body as it arrives; raises InvalidArgument if the client stops half way."""
     try:
         async for chunk in request.stream():
             yield chunk
     except ClientDisconnect:
-        raise InvalidArgument("the body ended half way") from None
+        raise InvalidArgument("the body is incomplete: the client closed the connection") from None
 
 
 async def _read(request: Request, limit: int, place: Reservation | None) -> bytearray:
-    """A whole body, for which memory is reserved before it comes."""
+    """Read a whole body. Its memory is reserved before it arrives."""
     body, reserved = bytearray(), 0
     declared = int(request.headers.get("content-length") or 0)
     if declared > limit:
@@ -158,7 +160,7 @@ async def _read(request: Request, limit: int, place: Reservation | None) -> byte
 
 
 def _cost(declared: int) -> int:
-    """The memory that is reserved for a body: for a large one so much that a program's next one waits for it."""
+    """Return the memory to reserve for a body. For a large one it is so much that the same program's next one waits."""
     return COPIES * declared if declared <= LARGE else max(COPIES * declared, LARGE_COST)
 
 

@@ -1,4 +1,4 @@
-"""The rest of a request's body, when it is answered before it was read."""
+"""Drains the rest of a request's body when the answer is ready before the body was read."""
 
 import asyncio
 import time
@@ -7,14 +7,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BYTES = 256 * 1024 * 1024
 MAX_SECONDS = 10.0
-"""How long, and how much, is read of a body that nobody wants any more."""
+"""Limits in seconds and bytes for reading a body that is not needed any more."""
 
 
 class Drain:
-    """Reads what is left of the body before the answer begins, within bounds.
+    """Reads the rest of the body before the answer begins, within limits.
 
-    A refused upload is answered while its client still sends. A gateway that has said `keep-alive` by then closes the connection all the
-    same, and the client's next request on it fails.
+    A refused upload is answered while its client still sends. If the body is not read, the gateway closes the
+    connection in spite of its `keep-alive`, and the client's next request on it fails.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -36,20 +36,20 @@ class Drain:
 
 
 class _Body:
-    """A request's body, and whether all of it has come."""
+    """A request's body, and whether all of it has arrived."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self.ended = False
 
     async def receive(self) -> Message:
-        """Take the next piece."""
+        """Return the next piece."""
         message = await self._receive()
         self.ended |= message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
     async def drain(self) -> None:
-        """Take what is left, and let it go."""
+        """Read and drop the rest."""
         taken, deadline = 0, time.monotonic() + MAX_SECONDS
         while not self.ended and taken < MAX_BYTES and time.monotonic() < deadline:
             try:

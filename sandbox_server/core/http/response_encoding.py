@@ -1,4 +1,4 @@
-"""From an operation's result or failure to an HTTP response."""
+"""Encodes an operation's result or failure as an HTTP response."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.core.errors import Failure, FileError
-from sandbox_server.core.http.request_decoding import located
+from sandbox_server.core.http.request_decoding import with_locations
 from sandbox_server.core.operation import Spec
 from sandbox_server.core.results import Blob, Reply
 
@@ -25,14 +25,14 @@ _log = logging.getLogger(__name__)
 
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON response."""
+    """Return a JSON response."""
     return Response(json_bytes(value), status, headers, "application/json")
 
 
 def json_bytes(value: object) -> bytes:
-    """JSON by pydantic's own serializer: models inside lists and maps included.
+    """Encode as JSON with pydantic's serializer, models inside lists and maps included.
 
-    Text that is no Unicode, such as a file name of arbitrary bytes, is escaped: what was done must not fail for its answer.
+    Text that is not valid Unicode, such as a file name of arbitrary bytes, is escaped instead of failing.
     """
     try:
         return to_json(value, inf_nan_mode="null")
@@ -42,7 +42,7 @@ def json_bytes(value: object) -> bytes:
 
 
 def result_response(result: object, spec: Spec, hint: str | None = None) -> Response:
-    """A method's return value in the envelope, unless the operation has none; `hint` comes behind its own."""
+    """Return a method's result in the envelope, unless the operation has none. `hint` is added to the result's own."""
     if isinstance(result, Blob):
         return Response(result.body, headers=result.headers, media_type=result.media_type)
     reply: Reply[object] = result if isinstance(result, Reply) else Reply(result)
@@ -53,7 +53,7 @@ def result_response(result: object, spec: Spec, hint: str | None = None) -> Resp
 
 
 def envelope(reply: Reply[object], message: str | None = None, hint: str | None = None) -> dict[str, object]:
-    """The contract's `Response[T]`."""
+    """Return the contract's `Response[T]`."""
     return {
         "success": reply.success,
         "message": reply.message or message or SUCCESS,
@@ -64,12 +64,12 @@ def envelope(reply: Reply[object], message: str | None = None, hint: str | None 
 
 
 def error_response(error: Exception, spec: Spec | None = None, hint: str | None = None) -> Response:
-    """The right status and body for whatever was raised; a defect is logged under the id that its body names.
+    """Return status and body for any exception. A bug is logged under the error id that the body names.
 
-    `hint` comes behind the failure's own.
+    `hint` is added to the failure's own.
     """
     if isinstance(error, InvalidFields):
-        problems = located(error.problems, spec) if spec else error.problems
+        problems = with_locations(error.problems, spec) if spec else error.problems
         return json_response({"detail": problems, **({"hint": hint} if hint else {})}, 422)
     if isinstance(error, FileError):
         return _file_error(error, spec, hint)
@@ -78,28 +78,28 @@ def error_response(error: Exception, spec: Spec | None = None, hint: str | None 
     error_id = secrets.token_hex(8)
     _log.error("error %s", error_id, exc_info=error)
     return json_response(
-        _failed("Internal error", {"error_id": error_id}, _joined(f"the server's log has error {error_id}", hint)),
+        _failure_envelope("Internal error", {"error_id": error_id}, _joined(f"the server's log has error {error_id}", hint)),
         500,
     )
 
 
 def failure_response(failure: Failure, hint: str | None = None) -> Response:
-    """One of the ten kinds, with `Retry-After` where the caller should try again."""
+    """Return the response for a `Failure`, with `Retry-After` if the caller should try again."""
     headers = {} if failure.retry_after is None else {"Retry-After": str(max(1, round(failure.retry_after)))}
-    return json_response(_failed(failure.message, failure.details or None, _joined(failure.hint, hint)), failure.status, headers)
+    return json_response(_failure_envelope(failure.message, failure.details or None, _joined(failure.hint, hint)), failure.status, headers)
 
 
 def _file_error(error: FileError, spec: Spec | None, hint: str | None) -> Response:
     told = _joined(error.hint, hint)
     if spec is None or spec.failures != "file":
-        return json_response(_failed(error.message, error.data(), told), error.http_status)
-    return json_response(_failed(error.message, {**_blank(spec.returns, error.path), **error.data()}, told))
+        return json_response(_failure_envelope(error.message, error.data(), told), error.http_status)
+    return json_response(_failure_envelope(error.message, {**_empty_result(spec.returns, error.path), **error.data()}, told))
 
 
-def _blank(model: Any, path: str) -> dict[str, object]:
-    """Every field that a result must have, with nothing in it but the path.
+def _empty_result(model: Any, path: str) -> dict[str, object]:
+    """Return every required field of a result with an empty value, except the path.
 
-    Published clients read a failed answer as a result before they look at `success`.
+    Published clients parse a failed answer as a result before they look at `success`.
     """
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return {}
@@ -107,7 +107,7 @@ def _blank(model: Any, path: str) -> dict[str, object]:
     return {name: path if name in _PATHS else _NOTHING.get(kind) for name, kind in required.items()}
 
 
-def _failed(message: str, data: Any, hint: str | None) -> dict[str, object]:
+def _failure_envelope(message: str, data: Any, hint: str | None) -> dict[str, object]:
     return {"success": False, "message": message, "data": data, "hint": hint}
 
 

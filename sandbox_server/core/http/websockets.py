@@ -29,7 +29,7 @@ class AcceptedSocket:
             raise ConnectionError("the socket is closed") from error
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close; a socket that is closed already, by whichever side, stays so."""
+        """Close the socket, unless either side has closed it already."""
         try:
             await self._socket.close(code, reason)
         except (RuntimeError, WebSocketDisconnect):

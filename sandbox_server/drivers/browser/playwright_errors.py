@@ -51,7 +51,7 @@ def failure_of(message: str, doing: str) -> Failure:
     if "has been closed" in first or "Connection closed" in first or GONE in first:
         return Conflict(f"the tab was closed during {doing}", reason="closed")
     if "context was destroyed" in first or "Frame was detached" in first or "frame got detached" in first:
-        return Conflict(f"the page went elsewhere during {doing}", reason="navigated")
+        return Conflict(f"the page navigated away during {doing}", reason="navigated")
     if found := _NETWORK.search(first):
         return Conflict(f"the page could not be loaded: {found[1]}", reason="network", error=found[1])
     if "invalid URL" in first:

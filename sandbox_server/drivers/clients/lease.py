@@ -1,4 +1,4 @@
-"""Lease client: a process that takes a viewer's input asks the API, which keeps the lease, whether it counts."""
+"""Lease client: a process with a viewer's input asks the API, which keeps the lease, whether the input is accepted."""
 
 import asyncio
 import json
@@ -12,17 +12,18 @@ from sandbox_server.core.tasks import Tasks
 AGAIN_SECONDS = 0.2
 CONNECT_SECONDS = 1.0
 ANSWER_SECONDS = 5.0
-"""How long an input waits for the API to say whether it counts."""
+"""Seconds that an input waits for the API's answer."""
 UNAUTHENTICATED = 401
 TOUCH_SECONDS = 1.0
-"""How often input of whoever drives is told, so that it counts as activity."""
+"""Seconds between two reports of the driver's input, which count as activity."""
 
 
 class LeaseClient:
-    """One viewer's input; an asynchronous context manager. `lost` releases what it holds down, and runs before anybody else may act.
+    """One viewer's input; an asynchronous context manager.
 
-    While the API does not answer nothing counts, and nothing is seen. `changed`, where it is set, is called
-    whenever `drives`, `sees` or `programs` is another.
+    `lost` releases what the input holds down, and is called before anyone else may act. While the API does not answer,
+    no input is accepted and nothing is shown. `changed`, if set, is called whenever `drives`, `sees` or `programs`
+    changes.
     """
 
     def __init__(self, socket: str, headers: Mapping[str, str], lost: Callable[[], Awaitable[None]]) -> None:
@@ -37,14 +38,14 @@ class LeaseClient:
         self._inputs = 0
         self._tasks = Tasks()
         self.drives = False
-        """Whether the input counts now."""
+        """Whether the input is accepted now."""
         self.sees: bool | None = None
-        """Whether the viewer may see the screen now; None while that is not known."""
+        """Whether the viewer may see the screen now; None if unknown."""
         self.programs = False
-        """Whether programs act on the screen now, and no person does."""
+        """Whether only programs act on the screen now."""
         self.changed: Callable[[], None] = lambda: None
         self.ended = asyncio.Event()
-        """Set once the API knows whose input this is no more: they were signed out."""
+        """Set once the session of the input's caller has ended."""
 
     async def __aenter__(self) -> Self:
         self._tasks.start(self._keep(), name="ask who has control")
@@ -54,8 +55,8 @@ class LeaseClient:
         await self._tasks.close()
 
     async def act(self) -> bool:
-        """Take an input that means to act: whether it counts. The first one may take control."""
-        if not self._connection:  # it is being made: the first input of a viewer comes soon
+        """Take an input event, and return whether it is accepted. The first one may take control."""
+        if not self._connection:  # still connecting: a viewer's first input comes soon
             with suppress(TimeoutError):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self._connected.wait()

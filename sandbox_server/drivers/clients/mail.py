@@ -1,4 +1,4 @@
-"""A mail handed to a server that whoever runs the sandbox has set."""
+"""Sends mail through the server in the settings."""
 
 import asyncio
 import smtplib
@@ -15,7 +15,7 @@ PORTS = {"smtps": 465, "smtp": 587, "smtp+plain": 25}
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """`smtps` speaks TLS from the start, `smtp` begins it before anything is said (STARTTLS), `smtp+plain` does without."""
+    """A mail server. `smtps` uses TLS from the start, `smtp` uses STARTTLS, `smtp+plain` uses no encryption."""
 
     scheme: str
     host: str
@@ -25,20 +25,20 @@ class MailServer:
 
     @classmethod
     def at(cls, url: str) -> "MailServer":
-        """The server that a checked URL names; what stands before the @ is percent-encoded."""
+        """Parse a checked URL. The part before the @ is percent-encoded."""
         parts = urlsplit(url)
         port = parts.port or PORTS[parts.scheme]
         return cls(parts.scheme, parts.hostname or "", port, unquote(parts.username or ""), unquote(parts.password or ""))
 
 
 async def send(server: MailServer, message: EmailMessage) -> DeliveryResult:
-    """Hand it over once: status 250 where every receiver is taken. Never raises for what goes wrong on the way."""
+    """Send a mail once. The status is 250 if every recipient is accepted. Delivery errors are returned, not raised."""
     return await asyncio.to_thread(_send, server, message)
 
 
 def _send(server: MailServer, message: EmailMessage) -> DeliveryResult:
     try:
-        with _connected(server) as connection:
+        with _connect(server) as connection:
             if server.scheme == "smtp":
                 connection.starttls(context=ssl.create_default_context())
             if server.user:
@@ -53,7 +53,7 @@ def _send(server: MailServer, message: EmailMessage) -> DeliveryResult:
     return DeliveryResult(250, None)
 
 
-def _connected(server: MailServer) -> smtplib.SMTP:
+def _connect(server: MailServer) -> smtplib.SMTP:
     if server.scheme == "smtps":
         return smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT, context=ssl.create_default_context())
     return smtplib.SMTP(server.host, server.port, timeout=TIMEOUT)

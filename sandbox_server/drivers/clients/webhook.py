@@ -1,4 +1,4 @@
-"""A message posted to an address that whoever runs the sandbox has set."""
+"""Posts a message to a URL in the settings."""
 
 import asyncio
 import urllib.error
@@ -10,7 +10,7 @@ TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResult:
-    """What came back: a status, or why there is none."""
+    """The result: a status, or the reason why there is none."""
 
     status: int | None
     error: str | None
@@ -22,7 +22,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 async def post(url: str, body: bytes, headers: dict[str, str]) -> DeliveryResult:
-    """Post once; redirects are not followed. Never raises for what goes wrong on the way."""
+    """Post once. Redirects are not followed. Errors are returned, not raised."""
     return await asyncio.to_thread(_post, url, body, headers)
 
 

@@ -1,1 +1,1 @@
-"""Who may do what: keys, tokens, tickets and grants."""
+"""Credentials and what they allow: keys, tokens, tickets and grants."""

@@ -1,4 +1,4 @@
-"""What a token says, read so that a claim that is there and makes no sense allows nothing, or ends the matter."""
+"""Claims of a token. A malformed claim allows nothing, or the token is refused."""
 
 import base64
 import binascii
@@ -11,9 +11,9 @@ from typing import Any
 from sandbox_server.core.errors import Unauthenticated
 
 MAX_TOOLS = 64
-"""Patterns of tools in a token; they go through the gateway in a header."""
+"""Limit of tool patterns in a token, which go through the gateway in a header."""
 MAX_TIME = 2.0**53
-"""Seconds since the epoch that JSON holds exactly; no clock shows more."""
+"""Limit of seconds since the epoch: the largest that JSON numbers hold exactly."""
 _TOOL_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,96}")
 _TIMES = ("exp", "nbf", "iat")
 _ABSENT = object()
@@ -21,21 +21,21 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a verified token says."""
+    """The claims of a verified token."""
 
     subject: str | None
     scopes: frozenset[str] | None
-    """The words of its `scope` and `scopes` (a string of words, or a list), of both where it has both; None if it has neither."""
+    """The scopes of its `scope` and `scopes` (a string of words, or a list), of both if it has both; None if it has neither."""
     expires: float | None
     """Seconds since the epoch; None if the token has no `exp`."""
     tools: tuple[str, ...] | None = None
     """The patterns of its `tools` (a string of words, or a list); None if it has none."""
     person: bool = False
-    """Whether its `actor` is `person`: an agent's, unless the issuer says so."""
+    """Whether its `actor` is `person`. The default is an agent."""
 
 
 def payload_of(token: str) -> dict[str, Any]:
-    """Read a token's payload, verified or not; raises Unauthenticated for what is malformed or names a claim twice."""
+    """Parse a token's payload, verified or not; raises Unauthenticated if it is malformed or has a claim twice."""
     try:
         body = token.split(".")[1]
         read = base64.urlsafe_b64decode(f"{body}{'=' * (-len(body) % 4)}")
@@ -49,9 +49,9 @@ def payload_of(token: str) -> dict[str, Any]:
 
 
 def claims_of(payload: Mapping[str, Any]) -> Claims:
-    """Read the claims that matter; raises Unauthenticated for a malformed `sub`, `exp`, `nbf` or `iat`.
+    """Read the claims; raises Unauthenticated for a malformed `sub`, `exp`, `nbf` or `iat`.
 
-    `scope`, `scopes` and `tools` that are malformed allow nothing.
+    Malformed `scope`, `scopes` and `tools` allow nothing.
     """
     _check(payload)
     subject, expires = payload.get("sub"), payload.get("exp")
@@ -73,13 +73,13 @@ def _scopes(payload: Mapping[str, Any]) -> frozenset[str] | None:
 
 
 def _tools(payload: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """A word that no tool could have allows nothing."""
+    """Return the patterns. A word that no tool can match allows nothing."""
     named = payload.get("tools", _ABSENT)
     return None if named is _ABSENT else tuple(word for word in _words(named) if _TOOL_PATTERN.fullmatch(word))[:MAX_TOOLS]
 
 
 def _words(claim: object) -> list[str]:
-    """The words of a string, or of a list of strings; of anything else none."""
+    """Return the words of a string, or of a list of strings; none for other types."""
     words = claim.split() if isinstance(claim, str) else claim
     return words if isinstance(words, list) and all(isinstance(word, str) for word in words) else []
 

@@ -1,4 +1,4 @@
-"""What a ticket or a signed-in browser may do, and the two strings that carry it: a cookie's seal and a ticket's file."""
+"""Grants: what the bearer of a ticket or of a session cookie may do, and their encodings."""
 
 import base64
 import binascii
@@ -18,31 +18,31 @@ class Grant:
     caller: str
     scopes: frozenset[str]
     prefix: str = "/"
-    """Path under which it is valid, itself included; it ends at a segment's border."""
+    """Path under which it is valid, itself included. It ends at a segment's border."""
     expires: float | None = None
-    """Seconds since the epoch; None where the credential behind it does not end."""
+    """Seconds since the epoch; None if the credential behind it does not expire."""
     tools: tuple[str, ...] | None = None
-    """Patterns of the only tools that it is for; None where it is not for tools alone."""
+    """Patterns of the only allowed tools; None if it is not limited to tools."""
     port: int | None = None
-    """The only port that it shows, and then it is for nothing else; None where it is not for a port alone."""
+    """The only allowed port; None if it is not limited to a port."""
     share: str | None = None
     """The share link that it came from, without which it is void."""
     handoff: str | None = None
-    """The request to a person that it was made for, with whose end it ends."""
+    """The handoff that it was made for, with which it ends."""
     person: bool | None = None
-    """Whether a person bears it; None where that is told by how it is used: a signed-in browser is a person's."""
+    """Whether a person bears it; None if its use decides: a signed-in browser is a person's."""
 
     def covers(self, path: str) -> bool:
-        """Whether a normalised path lies under the prefix, by the rule of cookies (RFC 6265, section 5.1.4)."""
+        """Whether a normalised path is under the prefix, by the rule of cookies (RFC 6265, section 5.1.4)."""
         return path == self.prefix or path.startswith(self.prefix if self.prefix.endswith("/") else f"{self.prefix}/")
 
     def dumps(self) -> bytes:
-        """As JSON."""
+        """Encode as JSON."""
         return json.dumps(asdict(self) | {"scopes": sorted(self.scopes)}, separators=(",", ":")).encode()
 
     @classmethod
     def loads(cls, text: bytes) -> "Grant":
-        """Read what `dumps` wrote; raises ValueError, TypeError or KeyError for anything else."""
+        """Decode the output of `dumps`; raises ValueError, TypeError or KeyError for anything else."""
         values = json.loads(text)
         tools = values.get("tools")
         return cls(**values | {"scopes": frozenset(values["scopes"]), "tools": None if tools is None else tuple(tools)})
@@ -55,18 +55,18 @@ def is_prefix(text: str) -> bool:
 
 
 class Seal:
-    """Turns a grant into a string that only the holder of the key can make (HMAC-SHA256), for cookies that need no storage."""
+    """Signs grants for cookies (HMAC-SHA256), so that sessions need no storage."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def seal(self, grant: Grant) -> str:
-        """Encode; safe as a cookie's value."""
+        """Encode a grant; the result is safe as a cookie's value."""
         body = base64.urlsafe_b64encode(grant.dumps())
         return f"{body.decode()}.{self._signature(body)}"
 
     def open(self, sealed: str, now: float) -> Grant | None:
-        """Decode; None if it is not ours or has expired."""
+        """Decode a grant; None if the signature is wrong or it has expired."""
         body, _, signature = sealed.encode("utf-8", "replace").rpartition(b".")
         if not hmac.compare_digest(signature, self._signature(body).encode()):
             return None

@@ -1,4 +1,4 @@
-"""Token keys by id from a JWKS (RFC 7517), in a file or behind a URL."""
+"""Token keys by id from a JWKS (RFC 7517), in a file or at a URL."""
 
 import asyncio
 import json
@@ -14,9 +14,9 @@ from sandbox_server.drivers.credentials.token_keys import BadKey, TokenKey, pars
 FETCH_SECONDS = 5.0
 MAX_BYTES = 1024 * 1024
 REFRESH_SECONDS = 600.0
-"""Keys from a URL are fetched anew after this long."""
+"""Seconds after which keys from a URL are fetched again."""
 RETRY_SECONDS = 10.0
-"""Shortest time between two fetches, whatever key ids callers invent."""
+"""Least seconds between two fetches, whatever key ids callers invent."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ type KeySet = dict[str | None, TokenKey]
 
 
 def parse_key_set(text: bytes) -> KeySet:
-    """Read a JWKS; keys that cannot be used are left out. Raises ValueError if it is no JWKS."""
+    """Parse a JWKS. Unusable keys are left out. Raises ValueError if it is not a JWKS."""
     document = json.loads(text)
     if not isinstance(document, dict) or not isinstance(document.get("keys"), list):
         raise BadKey("a JWKS is an object with a list of keys")
@@ -44,7 +44,7 @@ def _choose(keys: KeySet, kid: str | None) -> TokenKey | None:
 
 
 class JwksFile:
-    """A JWKS in a file, read again when it changes. A version that cannot be read leaves the one before in place."""
+    """A JWKS in a file, read again when it changes. An unreadable version leaves the last one in place."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -52,7 +52,7 @@ class JwksFile:
         self._read_at: tuple[int, int] | None = None
 
     async def find(self, kid: str | None) -> TokenKey | None:
-        """The key with this id; without an id, the only one."""
+        """Return the key with this id; without an id, the only key."""
         await asyncio.to_thread(self._refresh)
         return _choose(self._keys, kid)
 
@@ -67,7 +67,7 @@ class JwksFile:
 
 
 class JwksUrl:
-    """A JWKS behind a URL, kept for ten minutes and fetched sooner for a key id that is not in it, within a rate limit."""
+    """A JWKS at a URL, cached for ten minutes. An unknown key id causes an earlier fetch, within a rate limit."""
 
     def __init__(self, url: str, fetch: Callable[[str], bytes] | None = None, now: Callable[[], float] = time.monotonic) -> None:
         if urlsplit(url).scheme not in ("http", "https"):
@@ -80,7 +80,7 @@ class JwksUrl:
         self._lock = asyncio.Lock()
 
     async def find(self, kid: str | None) -> TokenKey | None:
-        """The key with this id; without an id, the only one."""
+        """Return the key with this id; without an id, the only key."""
         if self._older_than(REFRESH_SECONDS) or (_choose(self._keys, kid) is None and self._older_than(RETRY_SECONDS)):
             await self._refresh()
         return _choose(self._keys, kid)
@@ -89,7 +89,7 @@ class JwksUrl:
         return self._tried_at is None or self._now() - self._tried_at >= seconds
 
     async def _refresh(self) -> None:
-        """Fetch; those who come meanwhile wait for this fetch. On failure the keys that are known stay."""
+        """Fetch the keys. Concurrent callers wait for the same fetch. After a failure the known keys stay."""
         asked_at = self._now()
         async with self._lock:
             if self._tried_at is not None and self._tried_at >= asked_at:
@@ -103,7 +103,7 @@ class JwksUrl:
 
 
 def fetch_url(url: str) -> bytes:
-    """Get a URL's body. Raises OSError, also for a status that is not 200, and ValueError for a body over 1 MiB."""
+    """Fetch a URL's body. Raises OSError, also for a status that is not 200, and ValueError for a body over 1 MiB."""
     with urllib.request.urlopen(url, timeout=FETCH_SECONDS) as response:
         body: bytes = response.read(MAX_BYTES + 1)
     if len(body) > MAX_BYTES:

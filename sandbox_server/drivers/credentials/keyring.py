@@ -1,4 +1,7 @@
-"""The sandbox's own secrets in files: made by boot as root, read by the control user, one of them by the agent."""
+"""The sandbox's own secrets in files.
+
+Boot makes them as root; the user control reads them, and the agent one of them.
+"""
 
 import os
 import secrets
@@ -10,7 +13,7 @@ _BYTES = 32
 
 
 class Keyring:
-    """Secrets under `run` (0700 of the control user); the agent's own token is also under `agent_run`."""
+    """Secrets under `run` (mode 0700 of the user control). The agent's own token is also under `agent_run`."""
 
     def __init__(self, run: str, agent_run: str) -> None:
         self._run = Path(run)
@@ -22,9 +25,10 @@ class Keyring:
         return str(self._run / "tickets")
 
     def prepare(self, control: tuple[int, int], agent: tuple[int, int], *, with_api_key: bool) -> None:
-        """Make what is missing; `control` and `agent` are user and group ids.
+        """Make missing secrets. `control` and `agent` are user and group ids.
 
-        A secret that exists is kept, so that a restart of the container signs nobody out. The agent's token is new at each boot.
+        Existing secrets are kept, so that a restart of the container signs nobody out. The agent's token is new at each
+        boot.
         """
         self._keep("session-key", control)
         if with_api_key:
@@ -37,7 +41,7 @@ class Keyring:
             os.chown(self.tickets, *control)
 
     def read(self, name: str) -> str | None:
-        """The secret `session-key`, `api-key` or `agent-token`; None if boot made none."""
+        """Return the secret `session-key`, `api-key` or `agent-token`; None if boot made none."""
         try:
             return (self._run / name).read_text().strip() or None
         except FileNotFoundError:

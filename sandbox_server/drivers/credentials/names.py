@@ -1,4 +1,4 @@
-"""Callers' names: no two kinds of credential give one, whatever a token's issuer calls its subjects."""
+"""Names of callers. Two kinds of credential never give the same name, whatever subjects an issuer uses."""
 
 import hashlib
 import secrets
@@ -8,16 +8,16 @@ MAX_NAME_CHARS = 96
 OURS = frozenset(
     {"agent", "anyone", "boot", "clock", "invited", "key", "nobody", "nothing", "owner", "sandbox", "shared", "system", "token"},
 )
-"""What we call callers ourselves, and what stands for nobody in particular."""
+"""Names that the sandbox itself uses, and names that mean nobody in particular."""
 _PREFIXES = ("share-", "token:")
 _DIGEST_CHARS = 16
 _GROUP_CHARS = 8
 
 
 def bearer_of(caller: str) -> str:
-    """A name for whoever uses a ticket that `caller` made: each is somebody of their own in the log.
+    """Return a name for the bearer of a ticket that `caller` made. Each bearer has its own, for the log.
 
-    Whoever came by a request to a person is known by that request: `invited#3fa91c07-` and something of their own.
+    A person invited to a handoff is named after it: `invited#3fa91c07-` and a suffix.
     """
     base, _, own = caller.partition("#")
     group, dash, _ = own.partition("-")
@@ -25,14 +25,14 @@ def bearer_of(caller: str) -> str:
 
 
 def invited_by(handoff: str) -> str:
-    """What the names of all begin with who came by the links of a request to a person."""
+    """Return the prefix of the names of all persons who used a handoff's links."""
     return f"invited#{handoff.removeprefix('h-')[:_GROUP_CHARS]}-"
 
 
 def name_of(subject: str | None) -> str:
-    """A token's subject as a caller's name that is safe in a header and in a log line.
+    """Return a token's subject as a caller's name that is safe in a header and in a log line.
 
-    One that is a name of ours has `token:` before it; one that is too long ends with `*` and its hash.
+    A subject that is one of our names gets the prefix `token:`. A long one is cut and ends with `*` and its hash.
     """
     if subject is None:
         return "token"

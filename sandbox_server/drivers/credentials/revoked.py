@@ -1,4 +1,4 @@
-"""Sessions that were ended before their time, by name, kept until they would have ended anyway."""
+"""Revoked sessions, by name, stored until they would have expired anyway."""
 
 import asyncio
 import time
@@ -8,11 +8,11 @@ from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 MAX_REVOKED = 4096
-"""Names that are kept at once."""
+"""Limit of stored names."""
 
 
 class Revoked:
-    """The names whose sessions are void, in a file that outlives this process."""
+    """The names of revoked sessions, in a file that survives a restart of this process."""
 
     def __init__(self, file: JsonFile, lifetime: float, now: Callable[[], float] = time.time) -> None:
         self._file = file
@@ -22,11 +22,11 @@ class Revoked:
         self._ends: dict[str, asyncio.Event] = {}
 
     def holds(self, name: str) -> bool:
-        """Whether whoever has this name is out."""
+        """Whether a name is revoked."""
         return self._live().get(name, 0) > self._now()
 
     def add(self, name: str) -> None:
-        """Put a name out, from now on, for as long as any session lasts. Raises ResourceExhausted."""
+        """Revoke a name for as long as any session lasts. Raises ResourceExhausted at the limit."""
         kept = {each: until for each, until in self._live().items() if until > self._now()}
         if len(kept) >= MAX_REVOKED:
             raise ResourceExhausted(f"{MAX_REVOKED} sessions are void already", limit=MAX_REVOKED)
@@ -36,12 +36,12 @@ class Revoked:
             self._ends.pop(name).set()
 
     async def end_of(self, name: str) -> None:
-        """Wait until a name is out."""
+        """Wait until a name is revoked."""
         if not self.holds(name):
             await self._ends.setdefault(name, asyncio.Event()).wait()
 
     def disconnect(self, prefix: str) -> None:
-        """End what those have open whose names begin so. Their sessions have to be void already, or they come back."""
+        """End the open connections of names with this prefix. Revoke their sessions first, or they reconnect."""
         for name in [each for each in self._ends if each.startswith(prefix)]:
             self._ends.pop(name).set()
 

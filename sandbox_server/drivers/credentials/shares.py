@@ -1,4 +1,4 @@
-"""Share links: who has one sees one port, until it expires or is taken back."""
+"""Share links: whoever has one sees one port, until it expires or is revoked."""
 
 import hashlib
 import re
@@ -11,13 +11,13 @@ from sandbox_server.core.errors import NotFound, ResourceExhausted
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 MAX_SHARES = 256
-"""Links that may be in force at once."""
+"""Limit of valid links."""
 _TOKEN = re.compile(r"sh-[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
 class PortShare:
-    """One link. Its token is not kept, only the token's hash."""
+    """One link. Only the hash of its token is stored."""
 
     id: str
     port: int
@@ -25,17 +25,17 @@ class PortShare:
     expires: float
     """Seconds since the epoch, as `created`."""
     caller: str
-    """Who made it."""
+    """Name of the caller who made it."""
     note: str
 
 
 def is_share(text: str) -> bool:
-    """Whether a string has the form of our tokens; other programs' `share` parameters have not."""
+    """Whether a string has the form of our tokens, unlike other programs' `share` parameters."""
     return _TOKEN.fullmatch(text) is not None
 
 
 class PortShares:
-    """The links that are in force, kept in a file, so that they outlive this process."""
+    """The valid links, in a file that survives a restart of this process."""
 
     def __init__(self, file: JsonFile, now: Callable[[], float] = time.time) -> None:
         self._file = file
@@ -43,7 +43,7 @@ class PortShares:
         self._by_digest: dict[str, PortShare] | None = None
 
     def create(self, port: int, seconds: float, *, caller: str, note: str = "") -> tuple[PortShare, str]:
-        """Make a link to a port; gives it and its token. Raises ResourceExhausted."""
+        """Make a link to a port; return it and its token. Raises ResourceExhausted at the limit."""
         kept = self._live()
         if len(kept) >= MAX_SHARES:
             raise ResourceExhausted(f"{MAX_SHARES} share links are in force; revoke one", limit=MAX_SHARES)
@@ -53,22 +53,22 @@ class PortShares:
         return share, token
 
     def all(self) -> list[PortShare]:
-        """Those in force, the oldest first."""
+        """Return the valid links, oldest first."""
         return sorted(self._live().values(), key=lambda share: share.created)
 
     def revoke(self, share_id: str) -> None:
-        """Take a link back: whoever came by it is out with the next request. Raises NotFound."""
+        """Revoke a link. Its sessions are refused from the next request on. Raises NotFound."""
         kept = {digest: share for digest, share in self._live().items() if share.id != share_id}
         if len(kept) == len(self._live()):
             raise NotFound(f"no share link {share_id!r}", share_id=share_id)
         self._keep(kept)
 
     def find(self, token: str) -> PortShare | None:
-        """The link of a token, if it is in force."""
+        """Return the link of a token, if it is valid."""
         return self._live().get(_digest(token))
 
     def holds(self, share_id: str) -> bool:
-        """Whether a link is in force."""
+        """Whether a link is valid."""
         return any(share.id == share_id for share in self._live().values())
 
     def _live(self) -> dict[str, PortShare]:

@@ -1,4 +1,7 @@
-"""Tickets, for one use or a few: a file for each, named by its hash, so that they outlive the API and boot can make one before it runs."""
+"""Tickets for one or a few uses.
+
+Each is a file named by its hash, so that they survive a restart of the API and boot can make one.
+"""
 
 import hashlib
 import json
@@ -19,31 +22,31 @@ from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.names import bearer_of
 
 MAX_OUTSTANDING = 1024
-"""Tickets that may wait to be redeemed at once."""
+"""Limit of tickets that wait to be redeemed."""
 PROGRAMS_OUTSTANDING = 768
-"""Of these, how many may be made by programs."""
+"""Limit of such tickets made by programs."""
 MAX_OF_ONE = 512
-"""Of these, how many by one program."""
+"""Limit of such tickets made by one program."""
 
 _TICKET = re.compile(r"tk-[A-Za-z0-9_-]{43}")
 
 
 def is_ticket(text: str) -> bool:
-    """Whether a string has the form of our tickets; other programs' `ticket` parameters have not."""
+    """Whether a string has the form of our tickets, unlike other programs' `ticket` parameters."""
     return _TICKET.fullmatch(text) is not None
 
 
 _UNFINISHED = "new-"
 _PERSON, _PROGRAM = "p", "a"
 UNFINISHED_SECONDS = 60.0
-"""A file that has not got its name by then never will."""
+"""Seconds after which a file without its final name is removed."""
 
 
 class Tickets:
-    """The tickets that were made and not redeemed, in one directory of the control user.
+    """The unredeemed tickets, in one directory of the user control.
 
-    A file's name is the ticket's hash and who made it: a program has its share of them, and who starts the container always gets one.
-    The calls block for as long as a small file operation takes.
+    A file's name has the ticket's hash and its maker. A program has a limited share of them, and boot always gets one.
+    The calls block for a small file operation.
     """
 
     def __init__(self, directory: str, now: Callable[[], float] = time.time) -> None:
@@ -52,10 +55,10 @@ class Tickets:
         self._redeeming = threading.Lock()
 
     def create(self, grant: Grant, ttl: float, uses: int = 1, *, maker: str | None = None, person: bool = False) -> str:
-        """Make a ticket that can be redeemed `uses` times within `ttl` seconds. `maker` asks for it, a `person` or a program; unsaid, who
-        the grant is for.
+        """Make a ticket that can be redeemed `uses` times within `ttl` seconds.
 
-        Raises ResourceExhausted where the maker has its share. A person's ticket takes the place of a program's where all are taken.
+        `maker`, a `person` or a program, requests it; by default the grant's caller. Raises ResourceExhausted at the
+        maker's limit. At the total limit, a person's ticket replaces a program's.
         """
         self._directory.mkdir(mode=0o700, exist_ok=True)
         maker = owner_of(maker or grant.caller, person=person)
@@ -66,13 +69,14 @@ class Tickets:
             raise ResourceExhausted(refusal.message.replace(owner, maker), retry_after=ttl, limit=MAX_OUTSTANDING) from None
         ticket = f"tk-{secrets.token_urlsafe(32)}"
         name = f"{_digest(ticket)}.{_PERSON if person else _PROGRAM}-{owner}"
-        self._write(self._directory / name, _kept(grant, uses, shared=uses > 1), self._now() + ttl)
+        self._write(self._directory / name, _encode_ticket(grant, uses, shared=uses > 1), self._now() + ttl)
         return ticket
 
     def redeem(self, ticket: str, path: str) -> Grant | None:
-        """Use a ticket for a request to `path`; None if it is unknown, used or expired, or not for that path, which does not use it up.
+        """Redeem a ticket for a request to `path`.
 
-        Everybody who uses a ticket that several may use has a name of their own.
+        Returns None if it is unknown, used, expired, or for another path, which does not use it up. Each user of a
+        ticket for several uses gets a name of its own.
         """
         with self._redeeming:
             file = next(self._directory.glob(f"{_digest(ticket)}.*"), None)
@@ -89,13 +93,14 @@ class Tickets:
             if self._now() >= expires:
                 return None
             if kept["left"] > 1:
-                self._write(file, _kept(grant, kept["left"] - 1, shared=True), expires)
+                self._write(file, _encode_ticket(grant, kept["left"] - 1, shared=True), expires)
         return replace(grant, caller=bearer_of(grant.caller)) if kept["shared"] else grant
 
     def _write(self, file: Path, content: bytes, expires: float) -> None:
-        """The modification time is when it expires. Root makes it the directory's owner's: the API must be able to read it.
+        """Write a file with the expiry as its modification time, and then rename it.
 
-        It has its name only then: what is swept meanwhile, here or by another process, is what has expired.
+        As root, gives it to the directory's owner, because the API must read it. A sweep by another process sees only
+        files with their final name, so it removes only expired ones.
         """
         made = file.with_name(f"{_UNFINISHED}{file.name}")
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -110,7 +115,7 @@ class Tickets:
         made.rename(file)
 
     def _quota(self) -> Quota:
-        """Who has how many, after those that have expired are removed."""
+        """Return the quota of tickets by maker, after removing expired ones."""
         quota = Quota("tickets", MAX_OUTSTANDING, programs=PROGRAMS_OUTSTANDING, each=MAX_OF_ONE)
         for _, file in sorted(self._waiting()):
             kind, _, owner = file.name.rpartition(".")[2].partition("-")
@@ -119,7 +124,7 @@ class Tickets:
         return quota
 
     def _waiting(self) -> Iterator[tuple[int, Path]]:
-        """The files of tickets that have not expired, each with when it was made; the others are removed."""
+        """Yield the files of valid tickets, each with its creation time. Remove the others."""
         for entry in os.scandir(self._directory):
             unfinished = UNFINISHED_SECONDS if entry.name.startswith(_UNFINISHED) else 0.0
             try:
@@ -136,5 +141,5 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _kept(grant: Grant, left: int, *, shared: bool) -> bytes:
+def _encode_ticket(grant: Grant, left: int, *, shared: bool) -> bytes:
     return json.dumps({"grant": json.loads(grant.dumps()), "left": left, "shared": shared}).encode()

@@ -1,6 +1,6 @@
-"""Public keys that sign tokens, each bound to the one algorithm that its type allows (RFC 8725, section 3.1).
+"""Public keys for tokens, each bound to the one algorithm of its type (RFC 8725, section 3.1).
 
-`cryptography` is imported when the first key is read: it costs more than everything else that the API needs to start.
+`cryptography` is imported with the first key: it costs more than the rest of the API's start.
 """
 
 import base64
@@ -20,22 +20,25 @@ MIN_RSA_BITS = 2048
 
 
 class BadKey(ValueError):
-    """A key that cannot be used; the message says why."""
+    """A key that cannot be used. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenKey:
-    """A public key and the only algorithm that is accepted from it."""
+    """A public key and its only accepted algorithm."""
 
     public: "RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey"
     algorithm: Algorithm
 
 
 class KeySource(Protocol):
-    """Where a token's key comes from."""
+    """Finds the key of a token."""
 
     async def find(self, kid: str | None) -> TokenKey | None:
-        """The key with this id; without one, the only key there is. None if there is no such key. May block for a fetch."""
+        """Return the key with this id; without an id, the only key.
+
+        None if there is no such key. May block for a fetch.
+        """
 
 
 def bind(public: object) -> TokenKey:
@@ -54,7 +57,7 @@ def bind(public: object) -> TokenKey:
 
 
 def parse_public_key(text: str) -> TokenKey:
-    """Read a PEM public key, as it is or in base64 with or without line breaks. Raises BadKey."""
+    """Parse a PEM public key, plain or in Base64 with or without line breaks. Raises BadKey."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
@@ -100,6 +103,6 @@ class StaticKey:
         self._key: TokenKey | None = None
 
     async def find(self, kid: str | None) -> TokenKey | None:
-        """The key."""
+        """Return the key."""
         self._key = self._key or parse_public_key(self._text)
         return self._key

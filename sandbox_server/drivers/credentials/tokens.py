@@ -1,4 +1,4 @@
-"""Signed tokens (JWT): who sent one and what it allows."""
+"""Signed tokens (JWT): their caller and their claims."""
 
 import asyncio
 import hashlib
@@ -12,15 +12,15 @@ from sandbox_server.drivers.credentials.claims import Claims, claims_of, payload
 from sandbox_server.drivers.credentials.token_keys import BadKey, KeySource, TokenKey
 
 LEEWAY_SECONDS = 10.0
-"""Clocks of the issuer and of this container may differ by this much."""
+"""Tolerated difference between the clocks of the issuer and of this container."""
 CACHED_SECONDS = 60.0
-"""A verified token is looked at again after this long, so that a key that was withdrawn stops working."""
+"""Seconds after which a verified token is checked again, so that a withdrawn key stops working."""
 MAX_CACHED = 1024
 MAX_TOKEN_CHARS = 16384
 
 
 class Tokens:
-    """Verifies tokens against the configured keys. Verified ones are remembered by their hash."""
+    """Verifies tokens with the configured keys. Verified ones are cached by their hash."""
 
     def __init__(
         self, sources: Sequence[KeySource], audience: str | None, issuer: str | None, now: Callable[[], float] = time.time
@@ -32,7 +32,10 @@ class Tokens:
         self._verified: OrderedDict[bytes, tuple[Claims, float]] = OrderedDict()
 
     async def verify(self, token: str) -> Claims:
-        """Check signature, `exp` and `nbf` where the token has them, and `aud` and `iss` where the settings ask. Raises Unauthenticated."""
+        """Check the signature, `exp` and `nbf` if present, and `aud` and `iss` if configured.
+
+        Raises Unauthenticated.
+        """
         digest = hashlib.sha256(token.encode()).digest()
         claims, until = self._verified.get(digest, (None, 0.0))
         if claims is not None and self._now() < until:
@@ -70,17 +73,17 @@ class Tokens:
 
 
 def _header(token: str) -> tuple[str | None, str | None]:
-    import jwt  # 95 ms that an API key's caller never pays
+    import jwt  # 95 ms, which callers with an API key never pay
 
     try:
         header = jwt.get_unverified_header(token)
-    except (jwt.PyJWTError, RecursionError):  # JSON that is nested deeper than Python's stack
+    except (jwt.PyJWTError, RecursionError):  # JSON that nests deeper than Python's stack
         raise Unauthenticated("the bearer token is neither this sandbox's key nor a token") from None
     return header.get("alg"), header.get("kid")
 
 
 def _decode(token: str, key: TokenKey, audience: str | None, issuer: str | None) -> dict[str, Any]:
-    """What a token says, once its signature holds; what a library would stumble over is refused before."""
+    """Return a token's payload if its signature is valid. Input that would break the library is refused before."""
     import jwt
 
     payload_of(token)

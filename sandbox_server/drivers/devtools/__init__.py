@@ -1,1 +1,1 @@
-"""The browser by its DevTools protocol, for what has to see and shape everything, whatever state a page is in."""
+"""The DevTools client of the API server: it observes and shapes all of the browser's traffic, whatever state a page is in."""

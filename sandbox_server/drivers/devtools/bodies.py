@@ -1,6 +1,6 @@
-"""Bodies of answers that are text, as far as there is room: what an archive of requests shows of them.
+"""Text bodies of responses, within a memory limit, for the HTTP Archive.
 
-The browser forgets a body when its page goes elsewhere, so each is asked for as soon as it is whole.
+The browser drops a body when its page navigates, so each is fetched as soon as it is complete.
 """
 
 from collections import deque
@@ -11,14 +11,14 @@ from sandbox_server.drivers.devtools.connection import DevtoolsConnection, Devto
 from sandbox_server.drivers.devtools.traffic import MAX_BODY, Exchange
 
 MAX_BODIES = 16 << 20
-"""Characters of all bodies together; the oldest go first."""
+"""Limit of characters of all bodies together. The oldest are dropped."""
 MAX_ASKED = 32
-"""Bodies that are waited for at once; what ends meanwhile goes without."""
+"""Limit of bodies that are fetched at once. A response that ends meanwhile has no body."""
 _TEXT = patterns.compile(r"(?i)text/|image/svg|application/(?:.*\+)?(?:json|xml|javascript|ecmascript|x-javascript)\b")
 
 
 class Bodies:
-    """The bodies of the latest answers, which are in their exchanges."""
+    """The bodies of the latest responses, stored in their exchanges."""
 
     def __init__(self) -> None:
         self._kept: deque[Exchange] = deque()
@@ -26,11 +26,11 @@ class Bodies:
         self._asked = 0
 
     def wants(self, exchange: Exchange, ended: Object) -> bool:
-        """Whether the body of an answer is to be asked for, of which `Network.loadingFinished` told just now."""
+        """Whether to fetch the body of a response for which `Network.loadingFinished` has just arrived."""
         return self._asked < MAX_ASKED and bool(_TEXT.match(exchange.mime_type)) and ended.get("encodedDataLength", 0) <= MAX_BODY
 
     async def fetch(self, connection: DevtoolsConnection, exchange: Exchange) -> None:
-        """Ask for a body, and keep it unless it is too long; the browser may have none any more."""
+        """Fetch a body and keep it unless it is too long. The browser may have dropped it."""
         self._asked += 1
         try:
             answer = await connection.command("Network.getResponseBody", {"requestId": exchange.id}, exchange.session)

@@ -1,4 +1,4 @@
-"""One connection to the browser: commands with their replies, and events (https://chromedevtools.github.io/devtools-protocol)."""
+"""One connection to the browser: commands, replies and events (https://chromedevtools.github.io/devtools-protocol)."""
 
 import asyncio
 import json
@@ -18,12 +18,12 @@ from sandbox_server.drivers.browser.playwright_errors import GONE
 
 type Object = dict[str, Any]
 type OnEvent = Callable[[str | None, str, Object], None]
-"""Called with the session (None is the browser), the event's name and its parameters, in the order of arrival."""
+"""Called with the session (None for the browser), the event's name and its parameters, in order of arrival."""
 
 HEADERS = Caller("api", frozenset({"browser", SERVER})).headers()
-"""Who asks. The dispatcher judged the caller's own scopes."""
+"""The API's own identity. The dispatcher has checked the caller's scopes."""
 CONNECT_SECONDS = 25.0
-"""A browser that is started lazily takes some of them."""
+"""Seconds to connect. A browser that starts on demand needs some of them."""
 REPLY_SECONDS = 10.0
 MAX_MESSAGE = 256 << 20
 MAX_UNSENT = 10_000
@@ -33,11 +33,11 @@ log = logging.getLogger(__name__)
 
 
 class DevtoolsRefused(Exception):
-    """The browser refused a command; the message is its own."""
+    """The browser refused a command. The message is the browser's."""
 
 
 class DevtoolsConnection:
-    """Commands for the browser itself, or for one of its sessions."""
+    """Sends commands to the browser or to one of its sessions."""
 
     def __init__(self, socket: ClientConnection, on_event: OnEvent) -> None:
         self.ended = asyncio.Event()
@@ -48,19 +48,19 @@ class DevtoolsConnection:
         self._unsent: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNSENT)
 
     def post(self, method: str, params: Object | None = None, session: str | None = None) -> int:
-        """Send a command and do not wait for its reply; commands of one session are done in their order."""
+        """Send a command without waiting for its reply. Commands of one session run in order."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": params or {}} | ({"sessionId": session} if session else {})
-        with suppress(asyncio.QueueFull):  # the browser reads nothing any more, and the connection is about to end
+        with suppress(asyncio.QueueFull):  # the browser has stopped reading, and the connection is about to end
             self._unsent.put_nowait(orjson.dumps(message))
         return self._last
 
     async def command(
         self, method: str, params: Object | None = None, session: str | None = None, *, timeout: float = REPLY_SECONDS
     ) -> Object:
-        """Send a command and wait for its result.
+        """Send a command and return its result.
 
-        Raises Refused, TimeoutError, and Unavailable when the connection ends before.
+        Raises DevtoolsRefused, TimeoutError, and Unavailable if the connection ends first.
         """
         if self.ended.is_set():
             raise _lost()
@@ -107,7 +107,7 @@ class DevtoolsConnection:
 
 @asynccontextmanager
 async def connected(socket: str, on_event: OnEvent) -> AsyncIterator[DevtoolsConnection]:
-    """Connect to the browser, which starts one that does not run; raises Unavailable while it cannot be reached."""
+    """Connect to the browser, and start it if needed; raises Unavailable if it cannot be reached."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             opened = await unix_connect(
@@ -123,7 +123,7 @@ async def connected(socket: str, on_event: OnEvent) -> AsyncIterator[DevtoolsCon
 
 
 def _read_message(text: str | bytes) -> Object | None:
-    """What the browser said; None for what nests too deep to be read, which only a page's own words do."""
+    """Parse a message of the browser; None if it nests too deep, which only a page's content can."""
     try:
         return cast(Object, orjson.loads(text))
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""What pages wrote to their consoles, what went wrong in them, and what the browser complained of: the latest messages."""
+"""The latest console messages: what pages log, uncaught exceptions, and the browser's own warnings."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 MAX_MESSAGES = 1000
 MAX_TEXT = 8 << 10
 MAX_URL = 2 << 10
-"""Of the script or document that a message is about, which may name itself."""
+"""Limit of characters of the URL that a message refers to, which a script may choose."""
 MAX_LEVEL = 100
 
 type Source = Literal["console", "exception", "browser"]
@@ -19,7 +19,7 @@ type Source = Literal["console", "exception", "browser"]
 
 @dataclass(frozen=True, slots=True)
 class ConsoleEntry:
-    """One message; `time` is in seconds of the epoch, line and column count from 1."""
+    """One message. `time` is in seconds since the epoch; line and column count from 1."""
 
     source: Source
     level: str
@@ -32,7 +32,7 @@ class ConsoleEntry:
 
 
 class Console:
-    """The log. Takes events of the domains Runtime and Log."""
+    """The log of console messages. Takes events of the domains Runtime and Log."""
 
     def __init__(self) -> None:
         self._messages: deque[ConsoleEntry] = deque(maxlen=MAX_MESSAGES)
@@ -46,15 +46,17 @@ class Console:
         self._messages.clear()
 
     def forget(self, page: str) -> None:
-        """Drop what a page wrote."""
+        """Drop the messages of a page."""
         self._messages = deque((message for message in self._messages if message.page != page), MAX_MESSAGES)
 
     def take(self, target: DevtoolsTarget, method: str, params: Object) -> None:
-        """Take an event of a target; those of other kinds are ignored."""
+        """Take an event of a target. Other kinds of events are ignored."""
         match method:
             case "Runtime.consoleAPICalled":
                 frames = params.get("stackTrace", {}).get("callFrames", [])
-                self._add(target, "console", params["type"], written(params["args"]), params["timestamp"], frames[0] if frames else {})
+                self._add(
+                    target, "console", params["type"], arguments_text(params["args"]), params["timestamp"], frames[0] if frames else {}
+                )
             case "Runtime.exceptionThrown":
                 details = params["exceptionDetails"]
                 text = details.get("exception", {}).get("description") or details["text"]
@@ -64,7 +66,7 @@ class Console:
                 self._add(target, "browser", entry["level"], entry["text"], entry["timestamp"], entry)
 
     def _add(self, target: DevtoolsTarget, source: Source, level: str, text: str, milliseconds: float, place: Object) -> None:
-        """Keep a message, unless the browser tells again what was known before the connection was lost."""
+        """Add a message, unless the browser repeats one from before a lost connection."""
         latest = self._latest.get((target.id, source), 0.0)
         if milliseconds < latest:
             return
@@ -90,20 +92,20 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def written(arguments: list[Object]) -> str:
-    """What a console shows for the arguments of a call (`Runtime.RemoteObject`)."""
-    return " ".join(_shown(argument) for argument in arguments)
+def arguments_text(arguments: list[Object]) -> str:
+    """Return the text that a console shows for the arguments of a call (`Runtime.RemoteObject`)."""
+    return " ".join(_argument_text(argument) for argument in arguments)
 
 
-def _shown(argument: Object) -> str:
+def _argument_text(argument: Object) -> str:
     if argument.get("type") == "string":
         return str(argument.get("value", ""))
     if preview := argument.get("preview"):
-        return _previewed(preview)
-    return _plain(argument)
+        return _preview_text(preview)
+    return _description_text(argument)
 
 
-def _previewed(preview: Object) -> str:
+def _preview_text(preview: Object) -> str:
     if preview.get("subtype") not in (None, "array"):
         return str(preview.get("description", ""))
     more = ", ..." if preview.get("overflow") else ""
@@ -113,7 +115,7 @@ def _previewed(preview: Object) -> str:
     return "{" + ", ".join(f"{each['name']}: {each.get('value', '')}" for each in properties) + more + "}"
 
 
-def _plain(argument: Object) -> str:
+def _description_text(argument: Object) -> str:
     for key in ("description", "unserializableValue"):
         if key in argument:
             return str(argument[key])

@@ -1,4 +1,4 @@
-"""Cookies as Playwright's storage state has them, which is how the contract shows and takes them."""
+"""Cookies in the form of Playwright's storage state, which the contract uses."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -9,12 +9,12 @@ from sandbox_server.drivers.devtools.connection import Object
 type SameSite = Literal["Strict", "Lax", "None"]
 
 SESSION = -1
-"""When a cookie expires that lives as long as the browser."""
+"""The expiry of a session cookie."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
-def shown(cookie: Object) -> dict[str, Any]:
-    """One of `Storage.getCookies`."""
+def to_storage_state(cookie: Object) -> dict[str, Any]:
+    """Convert a cookie of `Storage.getCookies`."""
     made = {name: cookie[name] for name in ("name", "value", "domain", "path")}
     made |= {"expires": SESSION if cookie.get("session") else cookie.get("expires", SESSION)}
     made |= {"httpOnly": cookie.get("httpOnly", False), "secure": cookie.get("secure", False), "sameSite": cookie.get("sameSite", "Lax")}
@@ -24,7 +24,7 @@ def shown(cookie: Object) -> dict[str, Any]:
 
 
 def sent_to(cookies: Iterable[dict[str, Any]], urls: Iterable[str]) -> list[dict[str, Any]]:
-    """Those of the cookies that a request to one of the addresses would carry (RFC 6265, section 5.4)."""
+    """Return the cookies that a request to one of the URLs would carry (RFC 6265, section 5.4)."""
     parts = [urlsplit(url) for url in urls]
     return [cookie for cookie in cookies if any(_is_sent(cookie, part.scheme, part.hostname or "", part.path or "/") for part in parts)]
 

@@ -1,6 +1,6 @@
-"""The browser seen and shaped as a whole: its requests, its messages, and the rules for its requests.
+"""The browser as a whole: its requests, its console messages, and the rules for its requests.
 
-Connected when it is first needed, and from then on again after every end of the browser, so that logs go on and rules hold.
+It connects on first use, and again after every restart of the browser, so that logs continue and rules stay in force.
 """
 
 import asyncio
@@ -22,15 +22,16 @@ from sandbox_server.drivers.devtools.traffic import BUFFERS, Traffic
 
 RECONNECT_SECONDS = 0.5
 SETTLE_SECONDS = 5.0
-"""Within which targets take a new rule; one that hangs takes it when it goes on."""
+"""Seconds for targets to take a new rule. A target that hangs takes it later."""
 
 log = logging.getLogger(__name__)
 
 
 class Devtools:
-    """The one client of ours, for all callers. `socket` is the owning process's, `kept` has the rules of the server before.
+    """The one DevTools client of the API, for all callers.
 
-    While what a person does is `hidden`, nothing of it is logged, nor later what belongs to a request that was made then.
+    `socket` is the browser process's socket; `kept` has the rules of the previous server. While `hidden` is true
+    (private mode), nothing is logged, and later nothing that belongs to a request made then.
     """
 
     def __init__(self, socket: str, kept: KeptRules | None = None, hidden: Callable[[], bool] = lambda: False) -> None:
@@ -61,7 +62,7 @@ class Devtools:
         await self._close()
 
     def listen(self, listener: OnEvent) -> None:
-        """Have every event told."""
+        """Call `listener` with every event."""
         self._listeners.append(listener)
 
     @property
@@ -70,7 +71,7 @@ class Devtools:
         return self._connection is not None and not self._connection.ended.is_set()
 
     async def connection(self) -> DevtoolsConnection:
-        """The live connection, with everything set up; raises Unavailable while there is no browser."""
+        """Return the live connection with everything set up; raises Unavailable if there is no browser."""
         async with self._connecting:
             if not self.live:
                 await self._connect()
@@ -78,11 +79,11 @@ class Devtools:
             return self._connection
 
     async def command(self, method: str, params: Object | None = None, session: str | None = None) -> Object:
-        """Send a command and wait for its result; raises as `DevtoolsConnection.command` does."""
+        """Send a command and return its result; raises as `DevtoolsConnection.command` does."""
         return await (await self.connection()).command(method, params, session)
 
     async def apply_rules(self) -> None:
-        """Have every target keep the rules as they are now, and the next server."""
+        """Apply the current rules to every target, and save them for the next server."""
         if self._kept:
             async with self._keeping:
                 await asyncio.to_thread(self._kept.write, self.rules)
@@ -93,7 +94,7 @@ class Devtools:
                 await asyncio.gather(*waiting, return_exceptions=True)
 
     def hide(self, page: str) -> None:
-        """Leave a page out of everything, whatever it did so far too."""
+        """Leave a page out of all logs, and drop what was logged of it."""
         self.targets.hide(page)
         self.traffic.forget(page)
         self.console.forget(page)
@@ -107,7 +108,7 @@ class Devtools:
             await self.targets.follow(connection)
         except (DevtoolsRefused, TimeoutError) as error:
             await opened.aclose()
-            raise Unavailable(f"the browser cannot be watched: {error}", retry_after=1.0) from None
+            raise Unavailable(f"the browser cannot be observed: {error}", retry_after=1.0) from None
         except BaseException:
             await opened.aclose()
             raise
@@ -147,7 +148,7 @@ class Devtools:
     def _on_event(self, session: str | None, method: str, params: Object) -> None:
         try:
             self._take(session, method, params)
-        except (KeyError, TypeError, ValueError):  # the protocol is another than we know; the next event may not be
+        except (KeyError, TypeError, ValueError):  # an unknown form of the protocol; the next event may be fine
             log.exception("an event %s was not understood", method)
         for listener in list(self._listeners):
             listener(session, method, params)

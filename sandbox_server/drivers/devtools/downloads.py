@@ -1,7 +1,7 @@
-"""Downloads: what the browser has saved is handed to the agent's files as soon as it is whole.
+"""Downloads: files that the browser saves are copied to the agent's files as soon as they are complete.
 
-The browser writes where only its own user does; it gives a file its name at the end, which the kernel tells (inotify(7)), whoever began the
-download. The copy is made with the agent's rights, and takes its place in one step.
+The browser writes into a folder that only its user can enter. It renames a file at the end, which inotify(7) reports,
+whoever began the download. The copy is made with the agent's rights and renamed into place.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.drivers.watches.inotify import Inotify, Mask
 
 MAX_DOWNLOADS = 200
-"""Downloads that are remembered."""
+"""Limit of remembered downloads."""
 MAX_NAMES = 1000
-"""Names that are tried for a file whose own is taken."""
+"""Limit of names that are tried if a file's name is taken."""
 DELIVERY_SECONDS = 300.0
 UNFINISHED = ".crdownload"
 
@@ -44,22 +44,22 @@ class Download:
     url: str | None
     suggested_filename: str
     started: float
-    """Seconds of the epoch."""
+    """Seconds since the epoch."""
     state: State = "in_progress"
     received: int = 0
     total: int | None = None
-    """Bytes; None where the server did not say."""
+    """Bytes; None if the server did not say."""
     path: str | None = None
-    """Where it is in the agent's files, once it is there."""
+    """Its path in the agent's files, once it is there."""
     error: str | None = None
     saved_as: str | None = None
     """Its name in the browser's own folder."""
     told: bool = False
-    """Whether a caller was told how it ended."""
+    """Whether a caller has received its outcome."""
 
 
 class Downloads:
-    """The browser's downloads. `folder` is where the browser saves, `target` the agent's directory."""
+    """The browser's downloads. `folder` is where the browser saves, `target` is the agent's directory."""
 
     def __init__(self, devtools: Devtools, files: Files, folder: str, target: str) -> None:
         self._folder = folder
@@ -86,7 +86,7 @@ class Downloads:
         await self._tasks.close()
 
     def _watch(self) -> None:
-        waiting = os.listdir(self._folder)  # what became whole while nobody looked
+        waiting = os.listdir(self._folder)  # complete files from before the watch began
         self._inotify = Inotify()
         self._inotify.add(self._folder, Mask.MOVED_TO | Mask.ONLYDIR)
         asyncio.get_running_loop().add_reader(self._inotify.fileno(), self._on_named)
@@ -95,15 +95,15 @@ class Downloads:
 
     @property
     def all(self) -> list[Download]:
-        """The downloads since the server started, the oldest first."""
+        """Return the downloads since the server started, oldest first."""
         return list(self._known)
 
     def on_begin(self, callback: Callable[[Download], None]) -> None:
-        """Have `callback` called for every download that begins."""
+        """Call `callback` for every download that begins."""
         self._begun.append(callback)
 
     async def next(self, timeout: float) -> Download:
-        """Wait for a download that is running, or that begins, to end; raises TimeoutError."""
+        """Wait for a download that runs or begins to end; raises TimeoutError."""
         before = {download.id for download in self._known if download.state != "in_progress"}
         async with asyncio.timeout(timeout):
             while not (ended := [each for each in self._known if each.state != "in_progress" and each.id not in before]):
@@ -133,7 +133,7 @@ class Downloads:
                 self._join(download, done)
 
     def _join(self, download: Download, done: Download) -> None:
-        """What was delivered before the browser said that it is whole is the same download."""
+        """Merge two records of one download: the file may be delivered before the browser reports its completion."""
         download.path, download.error = done.path, done.error
         with suppress(ValueError):
             self._known.remove(done)
@@ -187,7 +187,7 @@ class Downloads:
         return path
 
     async def _place(self, access: FileAccess, staged: StagedFile, name: str) -> str:
-        """Give the file its name, or one with a number where that is taken."""
+        """Rename the file to its name, or to a name with a number if that is taken."""
         stem, suffix = os.path.splitext(name)
         for number in range(MAX_NAMES):
             path = os.path.join(self._target, f"{stem} ({number}){suffix}" if number else name)
@@ -197,7 +197,7 @@ class Downloads:
             except FileError as error:
                 if error.error_type != "already_exists":
                     raise
-        raise FileError(f"{MAX_NAMES} files are called {name!r}", path=name, operation="download", error_type="already_exists")
+        raise FileError(f"{MAX_NAMES} files have the name {name!r}", path=name, operation="download", error_type="already_exists")
 
 
 async def _copy(source: int, staged: StagedFile) -> None:

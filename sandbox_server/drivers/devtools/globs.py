@@ -1,4 +1,7 @@
-"""Patterns of addresses: `*` is anything but a slash, `**` anything, `{a,b}` one of several; all else stands for itself."""
+"""Glob patterns for URLs: `*` matches anything but a slash, `**` anything, `{a,b}` one of several.
+
+All else is literal.
+"""
 
 from sandbox_server import patterns
 
@@ -9,27 +12,27 @@ _STARS = patterns.compile(r"\*+")
 
 
 class Glob:
-    """A pattern; raises ValueError, with what is wrong, for one that is none."""
+    """A glob pattern. Raises ValueError, with the reason, for an invalid one."""
 
     def __init__(self, text: str) -> None:
         if not text or len(text) > MAX_LENGTH:
             raise ValueError(f"a pattern has 1 to {MAX_LENGTH} characters")
         if patterns.stars(text) > patterns.MAX_STARS:
-            raise ValueError(f"a pattern may have {patterns.MAX_STARS} stars")
+            raise ValueError(f"a pattern may have at most {patterns.MAX_STARS} stars")
         self.text = text
         self._expression = patterns.compile(_expression(text))
 
     def matches(self, url: str) -> bool:
-        """Whether the whole address, without its fragment, is of this pattern."""
+        """Whether the whole URL matches, without its fragment."""
         return self.covers(url.partition("#")[0])
 
     def covers(self, url: str) -> bool:
-        """Whether the whole address is of this pattern, its fragment too."""
+        """Whether the whole URL matches, with its fragment."""
         return self._expression.fullmatch(url) is not None
 
     @property
     def wide(self) -> str:
-        """A pattern of the DevTools protocol (`Fetch.RequestPattern`) for at least the same addresses."""
+        """A pattern of the DevTools protocol (`Fetch.RequestPattern`) that matches at least the same URLs."""
         alternatives = _ALTERNATIVES.sub("*", self.text)
         literal = _SPECIAL.sub(lambda found: f"\\{found[0]}", alternatives.partition("#")[0])
         return _STARS.sub("*", literal)
@@ -46,7 +49,7 @@ def _expression(text: str) -> str:
             made.append(".*" if several else "[^/]*")
         elif character in "{}":
             if (character == "{") == inside:
-                raise ValueError("braces must be balanced, and not within each other")
+                raise ValueError("braces must be balanced and not nested")
             inside = not inside
             made.append("(?:" if inside else ")")
         else:

@@ -1,4 +1,4 @@
-"""The traffic as an HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), with the bodies of answers that are text."""
+"""HTTP Archive 1.2 of the traffic (http://www.softwareishard.com/blog/har-12-spec/), with the text bodies of responses."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -6,19 +6,22 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from sandbox_server.drivers.devtools.headers import Fields, first
+from sandbox_server.drivers.devtools.headers import Fields, first_value
 from sandbox_server.drivers.devtools.traffic import Exchange
 
 UNKNOWN = -1
 MAX_DIGITS = 18
-"""Of a length: what has more is none."""
+"""Limit of digits of a content length. Longer ones are ignored."""
 _VERSIONS = {"h2": "HTTP/2.0", "h3": "HTTP/3.0", "http/1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1"}
 
 type Json = dict[str, Any]
 
 
 def archive(exchanges: Iterable[Exchange], *, version: str, browser: str) -> Json:
-    """Make the archive of what has ended or was begun; `version` is ours, `browser` its product, as in `Chrome/156.0`."""
+    """Return the archive of finished and open exchanges.
+
+    `version` is Tandem's, `browser` a product such as `Chrome/156.0`.
+    """
     kept = [exchange for exchange in exchanges if exchange.started]
     name, _, browser_version = browser.partition("/")
     return {
@@ -33,7 +36,7 @@ def archive(exchanges: Iterable[Exchange], *, version: str, browser: str) -> Jso
 
 
 def moment(seconds: float) -> str:
-    """A time of the epoch in ISO 8601, to the millisecond."""
+    """Format seconds since the epoch in ISO 8601, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -73,14 +76,14 @@ def _request(exchange: Exchange) -> Json:
         "method": exchange.method,
         "url": exchange.url,
         "httpVersion": _version(exchange),
-        "cookies": _cookies(first(headers, "cookie")),
+        "cookies": _cookies(first_value(headers, "cookie")),
         "headers": _fields(headers),
         "queryString": [{"name": name, "value": value} for name, value in _query(exchange.url)],
         "headersSize": UNKNOWN,
         "bodySize": UNKNOWN if exchange.post_data is None else len(exchange.post_data.encode("utf-8", "replace")),
     }
     if exchange.post_data is not None:
-        kind = first(headers, "content-type") or ""
+        kind = first_value(headers, "content-type") or ""
         request["postData"] = {"mimeType": kind, "params": [], "text": exchange.post_data}
     return request
 
@@ -94,7 +97,7 @@ def _response(exchange: Exchange) -> Json:
         "cookies": [cookie for name, value in headers if name.lower() == "set-cookie" for cookie in _cookies(value)],
         "headers": _fields(headers),
         "content": _content(exchange),
-        "redirectURL": first(headers, "location") or "",
+        "redirectURL": first_value(headers, "location") or "",
         "headersSize": UNKNOWN,
         "bodySize": 0 if exchange.from_cache else UNKNOWN,
         "_transferSize": exchange.received,
@@ -105,12 +108,12 @@ def _content(exchange: Exchange) -> Json:
     kind = {"mimeType": exchange.mime_type or "x-unknown"}
     if exchange.body is not None:
         return kind | {"size": len(exchange.body.encode("utf-8", "replace")), "text": exchange.body}
-    length = first(exchange.response_headers, "content-length")
+    length = first_value(exchange.response_headers, "content-length")
     return kind | {"size": int(length) if length and length.isdecimal() and len(length) <= MAX_DIGITS else UNKNOWN}
 
 
 def _timings(exchange: Exchange) -> Json:
-    """Phases in milliseconds, which add up to the time of the entry; -1 for those that there were not."""
+    """Return the phases in milliseconds; -1 for phases that do not apply. They add up to the entry's time."""
     total = _milliseconds(exchange.seconds)
     timing = exchange.timing
     if timing is None:

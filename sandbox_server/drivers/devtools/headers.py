@@ -1,20 +1,23 @@
-"""Header fields as the browser takes them (RFC 9110, section 5)."""
+"""HTTP header fields as the browser accepts them (RFC 9110, section 5)."""
 
 import re
 from collections.abc import Iterable, Mapping
 
 MAX_FIELDS = 100
 MAX_BYTES = 32 << 10
-"""Of names and values together."""
+"""Limit in bytes of all names and values together."""
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OWNED = frozenset({"connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"})
-"""The connection's own: the browser fails requests that carry them."""
+"""Fields that belong to the connection. The browser fails requests that set them."""
 
 type Fields = tuple[tuple[str, str], ...]
 
 
 def problem(headers: Mapping[str, str], *, request: bool) -> str | None:
-    """What is wrong with these fields of a request, or of a response; None when nothing is. Never says a value."""
+    """Return what is wrong with the fields of a request or response; None if nothing is.
+
+    The text contains no values.
+    """
     if len(headers) > MAX_FIELDS or sum(len(name) + len(value) for name, value in headers.items()) > MAX_BYTES:
         return f"there may be {MAX_FIELDS} header fields of {MAX_BYTES} bytes together"
     for name, value in headers.items():
@@ -27,8 +30,8 @@ def problem(headers: Mapping[str, str], *, request: bool) -> str | None:
     return None
 
 
-def kept(headers: Mapping[str, str]) -> tuple[Fields, bool]:
-    """The fields of a message as a log keeps them, at most `MAX_BYTES`, and whether some are missing.
+def fields_for_log(headers: Mapping[str, str]) -> tuple[Fields, bool]:
+    """Return a message's fields for a log, at most `MAX_BYTES`, and whether some are missing.
 
     The browser joins fields of one name with newlines.
     """
@@ -42,8 +45,8 @@ def kept(headers: Mapping[str, str]) -> tuple[Fields, bool]:
     return tuple(fields), False
 
 
-def first(headers: Iterable[tuple[str, str]], name: str) -> str | None:
-    """The value of the first field of that name, whatever its case."""
+def first_value(headers: Iterable[tuple[str, str]], name: str) -> str | None:
+    """Return the value of the first field of that name, ignoring case."""
     return next((value for found, value in headers if found.lower() == name), None)
 
 

@@ -1,4 +1,4 @@
-"""The rules for requests in a file, so that what a caller was told holds for the next server, too."""
+"""Request rules in a file, so that they survive a restart of the server."""
 
 import base64
 import logging
@@ -13,19 +13,19 @@ log = logging.getLogger(__name__)
 
 
 class KeptRules:
-    """Rules in a file. They hold secrets: headers that sign somebody in."""
+    """Rules in a file. They hold secrets, such as authorization headers."""
 
     def __init__(self, path: str) -> None:
         self._file = JsonFile(path)
 
     def write(self, rules: Interception) -> None:
-        """Replace what is kept."""
+        """Replace the saved rules."""
         routes = [_route(route) for route in rules.routes.values()]
         origins = {origin: dict(headers) for origin, headers in rules.origins.items()}
         self._file.write({"headers": dict(rules.headers), "routes": routes, "origins": origins})
 
     def read(self) -> Interception:
-        """What was kept last; no rules where nothing readable was."""
+        """Return the saved rules; none if the file is missing or unreadable."""
         try:
             return _rules(self._file.read() or {})
         except (OSError, KeyError, TypeError, ValueError):

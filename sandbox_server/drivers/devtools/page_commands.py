@@ -1,4 +1,4 @@
-"""DevTools commands to single pages, over one connection that is kept: one trip each, without Playwright's driver in between."""
+"""DevTools commands to single pages over one persistent connection: one round trip each, without Playwright's driver."""
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
@@ -8,7 +8,7 @@ from sandbox_server.drivers.devtools.connection import DevtoolsConnection, Devto
 
 
 class PageCommands:
-    """A session on each page that was sent a command, for as long as the page or the browser lives."""
+    """A session on each page that was sent a command, until the page or the browser ends."""
 
     def __init__(self, socket: str) -> None:
         self._socket = socket
@@ -18,28 +18,29 @@ class PageCommands:
         self._opened = AsyncExitStack()
 
     async def send(self, page: str, method: str, params: Object, within: float) -> Object:
-        """Send a page a command and give its result.
+        """Send a command to a page and return its result.
 
-        Raises Refused with the browser's own words, TimeoutError, and Unavailable when the browser ends or cannot be reached.
+        Raises DevtoolsRefused with the browser's message, TimeoutError, and Unavailable if the browser ends or cannot
+        be reached.
         """
         async with asyncio.timeout(within):
             connection, session = await self._session(page)
             return await connection.command(method, params, session, timeout=within)
 
     async def answers(self, page: str, within: float) -> bool:
-        """Whether a page runs a script within so many seconds."""
+        """Whether a page runs a script within `within` seconds."""
         with suppress(DevtoolsRefused, TimeoutError, Unavailable):
             await self.send(page, "Runtime.evaluate", {"expression": "1"}, within)
             return True
         return False
 
     def post(self, page: str, method: str, params: Object) -> None:
-        """Send a page a command, whatever comes of it; nothing to a page that was sent none before."""
+        """Send a command to a page without waiting. Does nothing for a page without a session."""
         if self._connection and (session := self._sessions.get(page)):
             self._connection.post(method, params, session)
 
     async def close(self) -> None:
-        """Let go of the browser and of all pages."""
+        """Disconnect from the browser and all pages."""
         self._connection = None
         self._sessions.clear()
         opened, self._opened = self._opened, AsyncExitStack()

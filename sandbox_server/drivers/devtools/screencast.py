@@ -1,4 +1,4 @@
-"""Pictures of a page as it is painted (domain Page, screencast), whether or not its tab is what the desktop shows."""
+"""The screencast of a page (domain Page), also while its tab is not the active one."""
 
 import asyncio
 import base64
@@ -13,13 +13,13 @@ from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, connected
 
 FIRST_SECONDS = 8.0
-"""Within which a page that is painted at all gives its first picture."""
+"""Seconds within which a page that is painted gives its first frame."""
 ASK_SECONDS = 1.0
-"""After which a page that gives no pictures is asked again."""
+"""Seconds without a frame after which the page is asked again."""
 
 
 class Screencast:
-    """The latest picture of one page."""
+    """The latest frame of one page."""
 
     def __init__(self, connection: DevtoolsConnection, session: str, quality: int, frames: "Frames") -> None:
         self._connection = connection
@@ -30,31 +30,32 @@ class Screencast:
         self._asked = 0.0
 
     async def picture(self) -> Image.Image:
-        """How the page looks; the same object while it does not change.
+        """Return the latest frame; the same object while it does not change.
 
-        Raises Unavailable while there is no picture, Conflict once the page is closed.
+        Raises Unavailable if there is no frame yet, Conflict once the page is closed.
         """
         if self._frames.closed or self._connection.ended.is_set():
             raise Conflict("the tab was closed, or the browser ended")
         self.ask()
         if self._picture is None:
-            await self._first()
+            await self._wait_for_first_frame()
         if (frame := self._frames.take()) is not None:
-            self._picture = await asyncio.to_thread(_decoded, frame)
+            self._picture = await asyncio.to_thread(_decode_frame, frame)
         assert self._picture
         return self._picture
 
     def ask(self) -> None:
-        """Ask for pictures, again where none came for a while: the browser drops one when two before it are not acknowledged yet.
+        """Request frames, and again after a while without any.
 
-        That may be the last of a page that changes no more.
+        The browser drops a frame while two earlier ones are unacknowledged. That may be the last frame of a page that
+        stops changing.
         """
         now = time.monotonic()
         if now - max(self._asked, self._frames.latest) >= ASK_SECONDS:
             self._asked = now
             self._connection.post("Page.startScreencast", {"format": "jpeg", "quality": self._quality}, self._session)
 
-    async def _first(self) -> None:
+    async def _wait_for_first_frame(self) -> None:
         try:
             async with asyncio.timeout(FIRST_SECONDS):
                 while not self._frames.arrived.is_set():
@@ -63,22 +64,22 @@ class Screencast:
                         async with asyncio.timeout(ASK_SECONDS):
                             await self._frames.arrived.wait()
         except TimeoutError:
-            raise Unavailable("the tab is not painted: it is behind another, or its page crashed", retry_after=1.0) from None
+            raise Unavailable("the tab is not painted: it is in the background, or its page crashed", retry_after=1.0) from None
 
 
 class Frames:
-    """What arrives on the connection."""
+    """Receives the frames of the connection."""
 
     def __init__(self) -> None:
         self.closed = False
         self.arrived = asyncio.Event()
         self.latest = 0.0
-        """When the last frame came (time.monotonic)."""
+        """The time of the last frame (time.monotonic)."""
         self.connection: DevtoolsConnection | None = None
         self._frame: str | None = None
 
     def take(self) -> str | None:
-        """The latest frame, in Base64, unless it was taken already."""
+        """Return the latest frame in Base64; None if it was taken already."""
         frame, self._frame = self._frame, None
         return frame
 
@@ -94,7 +95,7 @@ class Frames:
 
 @asynccontextmanager
 async def screencast(socket: str, page: str, quality: int) -> AsyncIterator[Screencast]:
-    """Have a page painted for us, at a JPEG quality from 0 to 100; on a connection of its own, so that several may do so."""
+    """Start a page's screencast at a JPEG quality from 0 to 100. It has its own connection, so several can run."""
     frames = Frames()
     async with connected(socket, frames.on_event) as connection:
         frames.connection = connection
@@ -107,7 +108,7 @@ async def screencast(socket: str, page: str, quality: int) -> AsyncIterator[Scre
         yield cast
 
 
-def _decoded(frame: str) -> Image.Image:
+def _decode_frame(frame: str) -> Image.Image:
     picture = Image.open(io.BytesIO(base64.b64decode(frame)))
     picture.load()
     return picture.convert("RGB")

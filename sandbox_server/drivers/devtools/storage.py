@@ -1,5 +1,4 @@
-"""Local storage and databases (IndexedDB) of any origin, open or not: seen from a hidden page that gets an empty document in place of the
-origin's own."""
+"""Local storage and IndexedDB of any origin. A hidden page is served an empty document at that origin to read them."""
 
 import json
 from collections.abc import AsyncIterator, Iterable
@@ -17,23 +16,23 @@ from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.interception import origin_of
 
 MAX_ORIGINS = 100
-# Not as properties: an item that is called as one of the methods is none.
+# Not as properties: an item may have the name of a method.
 _READ = """JSON.stringify(Array.from({length: localStorage.length}, (_, index) => localStorage.key(index))
     .map(name => ({name, value: localStorage.getItem(name)})))"""
 _WRITE = "items => { for (const {name, value} of items) localStorage.setItem(name, value) }"
 _EMPTY: Object = {"responseCode": 200, "responseHeaders": [{"name": "Content-Type", "value": "text/html"}], "body": ""}
 
 STORAGE_SECONDS = 60.0
-"""For all databases of an origin."""
+"""Seconds for all databases of an origin."""
 
 type Items = list[dict[str, str]]
 type Databases = list[dict[str, Any]]
-"""As in Playwright's storage state."""
+"""In the form of Playwright's storage state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What an origin keeps."""
+    """The stored data of an origin."""
 
     items: Items
     databases: Databases
@@ -42,13 +41,13 @@ class Stored:
 
 
 class Storage:
-    """Reads and writes what origins keep."""
+    """Reads and writes the storage of origins."""
 
     def __init__(self, devtools: Devtools) -> None:
         self._devtools = devtools
 
     async def origins(self) -> list[str]:
-        """The origins of what is open and of what was visited, as far as that is known; at most `MAX_ORIGINS`."""
+        """Return the origins of open and visited pages, as far as known; at most `MAX_ORIGINS`."""
         open_now = (await self._devtools.command("Target.getTargets"))["targetInfos"]
         urls = [info["url"] for info in open_now if info["type"] in ("page", "iframe")]
         urls += [exchange.url for exchange in self._devtools.traffic if exchange.kind == "document"]
@@ -56,13 +55,13 @@ class Storage:
         return [origin for origin in known if origin][:MAX_ORIGINS]
 
     async def read(self, origins: Iterable[str]) -> dict[str, Stored]:
-        """What each origin keeps that keeps anything."""
+        """Return the storage of each origin that has any."""
         async with self._visitor() as visitor:
             found = {origin: await _read(visitor, origin) for origin in origins}
         return {origin: each for origin, each in found.items() if each.items or each.databases or each.left}
 
     async def write(self, stored: dict[str, Stored]) -> None:
-        """Set items and records, beside those that are there. Raises Conflict for an origin that takes none."""
+        """Set items and records beside the existing ones. Raises Conflict if an origin does not accept them."""
         if not stored:
             return
         async with self._visitor() as visitor:
@@ -86,16 +85,16 @@ class Storage:
 
 
 async def _read(visitor: "_Visitor", origin: str) -> Stored:
-    items = _parsed(origin, await visitor.run(origin, _READ))
+    items = _parse_json(origin, await visitor.run(origin, _READ))
     try:
-        found = _parsed(origin, await visitor.run(origin, f"{_databases()}.read()"))
+        found = _parse_json(origin, await visitor.run(origin, f"{_databases()}.read()"))
     except Conflict as error:
         return Stored(items, [], f"its databases: {error.message}")
     return Stored(items, found["databases"], f"{found['left']} records that JSON has no form for" if found["left"] else None)
 
 
-def _parsed(origin: str, text: str) -> Any:
-    """What was kept, by whatever page; raises Conflict for what is nested too deep. Half a surrogate pair stays what it is."""
+def _parse_json(origin: str, text: str) -> Any:
+    """Parse stored JSON; raises Conflict if it nests too deep. Half surrogate pairs are kept."""
     try:
         return orjson.loads(text)
     except ValueError:
@@ -103,18 +102,18 @@ def _parsed(origin: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise _unusable(origin, "what it keeps is nested too deep") from None
+        raise _unusable(origin, "its stored data is nested too deep") from None
 
 
 @cache
 def _databases() -> str:
-    """A script that is an object with the functions `read` and `write`."""
+    """Return a script that evaluates to an object with the functions `read` and `write`."""
     lines = Path(__file__).with_name("indexed_db.js").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("//"))
 
 
 class _Visitor:
-    """A page that may be at any origin."""
+    """A hidden page that can be at any origin."""
 
     _connection: DevtoolsConnection
     _session: str
@@ -131,7 +130,7 @@ class _Visitor:
             self._connection.post("Fetch.fulfillRequest", {"requestId": params["requestId"], **_EMPTY}, session)
 
     async def run(self, origin: str, script: str) -> Any:
-        """The value of a script at an origin; raises Conflict where there is none."""
+        """Return the value of a script at an origin; raises Conflict if it fails."""
         try:
             gone = await self._connection.command("Page.navigate", {"url": f"{origin}/"}, self._session)
             running = {"expression": script, "returnByValue": True, "awaitPromise": True}

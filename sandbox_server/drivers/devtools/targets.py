@@ -1,7 +1,7 @@
-"""What runs in the browser, each with a session: pages, their frames in other processes, and workers.
+"""The browser's targets, each with a session: pages, their out-of-process frames, and workers.
 
-Each new one waits until it was set up (`waitForDebuggerOnStart`), so that not even its first request is missed. Nothing here waits for a
-reply: a page that hangs holds up nobody.
+A new target is paused until it is set up (`waitForDebuggerOnStart`), so that its first request is observed too. Nothing
+waits for a reply here, so a page that hangs delays no other.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,21 +14,21 @@ KINDS = ("page", "iframe", "worker", "shared_worker", "service_worker")
 
 @dataclass(frozen=True, slots=True)
 class DevtoolsTarget:
-    """One of them."""
+    """One target."""
 
     session: str
     id: str
     kind: str
     page: str
-    """Target id of the page that it belongs to; its own where it belongs to none."""
+    """Target id of the page that it belongs to; its own if it belongs to none."""
 
 
 type SetUp = Callable[[DevtoolsTarget], Iterable[tuple[str, Object]]]
-"""Gives the commands by which a new target is set up."""
+"""Returns the commands that set up a new target."""
 
 
 class DevtoolsTargets:
-    """The targets of the browser's own profile; those of contexts that clients made for themselves are left to these."""
+    """The targets of the browser's default context. Contexts that clients made are left to those clients."""
 
     def __init__(self, set_up: SetUp) -> None:
         self._set_up = set_up
@@ -41,32 +41,32 @@ class DevtoolsTargets:
         return iter(list(self._sessions.values()))
 
     def get(self, session: str | None) -> DevtoolsTarget | None:
-        """The target of a session."""
+        """Return the target of a session."""
         return self._sessions.get(session or "")
 
     async def follow(self, connection: DevtoolsConnection) -> None:
-        """Attach to all that is there and all that comes."""
+        """Attach to all targets, present and future."""
         self._sessions.clear()
         self._connection = connection
         self._context = (await connection.command("Target.getBrowserContexts")).get("defaultBrowserContextId")
         await connection.command("Target.setAutoAttach", _auto_attach())
 
     def hide(self, target_id: str) -> None:
-        """Let go of a page that is none of the person's nor the agent's."""
+        """Detach from a page that belongs to neither the person nor the agent."""
         self._hidden.add(target_id)
         for target in [target for target in self._sessions.values() if target_id in (target.id, target.page)]:
             self._release(target.session)
             self._sessions.pop(target.session, None)
 
     def take(self, session: str | None, method: str, params: Object) -> DevtoolsTarget | None:
-        """Take an event of the domain Target; gives the target that is gone, if one is."""
+        """Take an event of the domain Target. Return the target that is gone, if any."""
         if method == "Target.attachedToTarget":
-            self._attached(session, params)
+            self._on_attached(session, params)
         elif method == "Target.detachedFromTarget":
             return self._sessions.pop(params["sessionId"], None)
         return None
 
-    def _attached(self, above: str | None, params: Object) -> None:
+    def _on_attached(self, above: str | None, params: Object) -> None:
         info, session = params["targetInfo"], params["sessionId"]
         parent = self.get(above)
         foreign = self._context is not None and info.get("browserContextId") not in (None, self._context)

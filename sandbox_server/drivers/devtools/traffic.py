@@ -1,31 +1,34 @@
-"""What the browser asked of the network, and what it was answered: the latest requests, over navigations and crashes."""
+"""Network traffic: the latest requests and their responses, across navigations and crashes."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from sandbox_server.drivers.devtools.connection import Object
-from sandbox_server.drivers.devtools.headers import Fields, kept
+from sandbox_server.drivers.devtools.headers import Fields, fields_for_log
 from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 
 MAX_EXCHANGES = 2000
 MAX_URL = 8 << 10
 MAX_POST_DATA = 64 << 10
 MAX_BODY = 256 << 10
-"""Characters of the body of an answer."""
+"""Limit of characters of a response body."""
 MAX_WORD = 1 << 10
-"""Of a method, a status text or a media type."""
+"""Limit of characters of a method, a status text or a media type."""
 MAX_HIDDEN = 10_000
-"""Requests that were made in private, of which it is known."""
+"""Limit of remembered requests from private mode."""
 MAX_EARLY = 200
-"""Headers that came before their request is known."""
+"""Limit of headers that arrive before their request."""
 BUFFERS: Object = {"maxTotalBufferSize": 16 * MAX_BODY, "maxResourceBufferSize": 2 * MAX_BODY, "maxPostDataSize": MAX_POST_DATA}
-"""What the browser keeps for us of the bodies of a page."""
+"""How much of a page's bodies the browser buffers for us."""
 
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """One request and its answer. Moments are seconds of the browser's own clock, `started` is of the epoch."""
+    """One request and its response.
+
+    Times are seconds of the browser's clock, except `started`, which is since the epoch.
+    """
 
     id: str
     session: str
@@ -46,25 +49,25 @@ class Exchange:
     timing: Object | None = None
     from_cache: bool = False
     received: int = 0
-    """Bytes that came over the network, headers too."""
+    """Bytes received over the network, headers included."""
     body: str | None = None
-    """Of the answer, where it is text that is not too long."""
+    """The response body, if it is text and not too long."""
     answered: float | None = None
     ended: float | None = None
     failure: str | None = None
     cut: bool = False
     """Whether something was too long to be kept whole."""
     exact: set[str] = field(default_factory=set)
-    """`request`, `response`: of which the headers are those on the wire."""
+    """`request`, `response`: the sides whose headers are those on the wire."""
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None while it takes."""
+        """Duration in seconds; None while it is open."""
         return None if self.ended is None else max(0.0, self.ended - self.began)
 
 
 class Traffic:
-    """The log. Takes the events of the domain Network."""
+    """The log of exchanges. Takes events of the domain Network."""
 
     def __init__(self) -> None:
         self._exchanges: deque[Exchange] = deque()
@@ -73,16 +76,16 @@ class Traffic:
         self._early: OrderedDict[tuple[str, str], Object] = OrderedDict()
         self._hidden: OrderedDict[str, None] = OrderedDict()
         self._events: dict[str, Callable[[DevtoolsTarget, Object], None]] = {
-            "Network.requestWillBeSent": self._sent,
+            "Network.requestWillBeSent": self._on_request,
             "Network.requestWillBeSentExtraInfo": lambda _, event: self._exact("request", event),
-            "Network.responseReceived": lambda _, event: self._answered(event["requestId"], event["response"], event["timestamp"]),
+            "Network.responseReceived": lambda _, event: self._on_response(event["requestId"], event["response"], event["timestamp"]),
             "Network.responseReceivedExtraInfo": lambda _, event: self._exact("response", event),
-            "Network.requestServedFromCache": lambda _, event: self._cached(event["requestId"]),
-            "Network.loadingFinished": self._finished,
-            "Network.loadingFailed": self._failed,
+            "Network.requestServedFromCache": lambda _, event: self._on_served_from_cache(event["requestId"]),
+            "Network.loadingFinished": self._on_loading_finished,
+            "Network.loadingFailed": self._on_loading_failed,
             "Network.webSocketCreated": self._socket_created,
             "Network.webSocketWillSendHandshakeRequest": self._socket_opening,
-            "Network.webSocketHandshakeResponseReceived": lambda _, event: self._answered(
+            "Network.webSocketHandshakeResponseReceived": lambda _, event: self._on_response(
                 event["requestId"], event["response"], event["timestamp"]
             ),
             "Network.webSocketClosed": lambda _, event: self._end(event["requestId"], event["timestamp"]),
@@ -92,16 +95,16 @@ class Traffic:
         return iter(self._exchanges)
 
     def unfinished(self, number: str) -> Exchange | None:
-        """The exchange of a request that has not ended."""
+        """Return the exchange of a request that has not ended."""
         return self._current.get(number)
 
     def take(self, target: DevtoolsTarget, method: str, params: Object) -> None:
-        """Take an event of a target; those of other kinds are ignored."""
+        """Take an event of a target. Other kinds of events are ignored."""
         if (taker := self._events.get(method)) and params.get("requestId") not in self._hidden:
             taker(target, params)
 
     def hide(self, method: str, params: Object) -> None:
-        """Log nothing of the request that an event is of, neither now nor later."""
+        """Exclude the request of an event from the log, now and later."""
         if method.startswith("Network.") and isinstance(number := params.get("requestId"), str):
             self._hidden[number] = None
             if len(self._hidden) > MAX_HIDDEN:
@@ -111,13 +114,13 @@ class Traffic:
                 self._end(number, None)
 
     def gone(self, session: str) -> None:
-        """End what a target still waited for when it closed or crashed."""
+        """End the open exchanges of a target that closed or crashed."""
         for exchange in [each for each in self._current.values() if each.session == session]:
             exchange.failure = exchange.failure or "the page was closed or crashed"
             self._end(exchange.id, None)
 
     def forget(self, page: str) -> None:
-        """Drop what a page did."""
+        """Drop the exchanges of a page."""
         for exchange in [exchange for exchange in self._exchanges if exchange.page == page]:
             self._exchanges.remove(exchange)
             self._drop(exchange)
@@ -142,11 +145,11 @@ class Traffic:
         if not hops:
             del self._hops[exchange.id]
 
-    def _sent(self, target: DevtoolsTarget, event: Object) -> None:
+    def _on_request(self, target: DevtoolsTarget, event: Object) -> None:
         number, request = event["requestId"], event["request"]
         if "redirectResponse" in event:
-            self._redirected(number, event)
-        headers, cut = kept(request["headers"])
+            self._on_redirect(number, event)
+        headers, cut = fields_for_log(request["headers"])
         posted = request.get("postData", "") if request.get("hasPostData") else None
         self._add(
             Exchange(
@@ -164,16 +167,16 @@ class Traffic:
             )
         )
 
-    def _redirected(self, number: str, event: Object) -> None:
+    def _on_redirect(self, number: str, event: Object) -> None:
         if (exchange := self._current.get(number)) and not event.get("redirectHasExtraInfo"):
-            exchange.exact |= {"request", "response"}  # there is no more to come
-        self._answered(number, event["redirectResponse"], event["timestamp"])
+            exchange.exact |= {"request", "response"}  # no further events follow
+        self._on_response(number, event["redirectResponse"], event["timestamp"])
         self._end(number, event["timestamp"])
 
     def _exact(self, side: str, event: Object) -> None:
-        """Take the headers on the wire, cookies too.
+        """Take the headers on the wire, cookies included.
 
-        They come for each hop of a redirect in the order of the hops, but before the hop itself or even after the next one.
+        The hops of a redirect come in order, but each may come before its own hop or even after the next one.
         """
         exchange = next((hop for hop in self._hops.get(event["requestId"], ()) if side not in hop.exact), None)
         if exchange is None:
@@ -181,7 +184,7 @@ class Traffic:
             while len(self._early) > MAX_EARLY:
                 self._early.popitem(last=False)
             return
-        headers, cut = kept(event["headers"])
+        headers, cut = fields_for_log(event["headers"])
         exchange.exact.add(side)
         exchange.cut |= cut
         if side == "request":
@@ -190,7 +193,7 @@ class Traffic:
             exchange.response_headers = headers
             exchange.status = event.get("statusCode", exchange.status)
 
-    def _answered(self, number: str, response: Object, at: float) -> None:
+    def _on_response(self, number: str, response: Object, at: float) -> None:
         exchange = self._current.get(number)
         if exchange is None:
             return
@@ -204,19 +207,19 @@ class Traffic:
         exchange.received = round(response.get("encodedDataLength", 0))
         exchange.answered = at
         if "response" not in exchange.exact:
-            exchange.response_headers, cut = kept(response["headers"])
+            exchange.response_headers, cut = fields_for_log(response["headers"])
             exchange.cut |= cut
 
-    def _cached(self, number: str) -> None:
+    def _on_served_from_cache(self, number: str) -> None:
         if exchange := self._current.get(number):
             exchange.from_cache = True
 
-    def _finished(self, _: DevtoolsTarget, event: Object) -> None:
+    def _on_loading_finished(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.received = round(event.get("encodedDataLength", exchange.received))
         self._end(event["requestId"], event["timestamp"])
 
-    def _failed(self, _: DevtoolsTarget, event: Object) -> None:
+    def _on_loading_failed(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.failure = event.get("blockedReason") or event.get("errorText") or "failed"
         self._end(event["requestId"], event["timestamp"])
@@ -231,4 +234,4 @@ class Traffic:
     def _socket_opening(self, _: DevtoolsTarget, event: Object) -> None:
         if exchange := self._current.get(event["requestId"]):
             exchange.started, exchange.began = event["wallTime"], event["timestamp"]
-            exchange.request_headers, exchange.cut = kept(event["request"]["headers"])
+            exchange.request_headers, exchange.cut = fields_for_log(event["request"]["headers"])

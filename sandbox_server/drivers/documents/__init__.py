@@ -1,1 +1,1 @@
-"""Documents and web pages as text: PDF, Excel, PowerPoint and HTML, converted by programs that run as the agent."""
+"""Text of documents and web pages: PDF, Excel, PowerPoint and HTML, converted by programs that run as the agent."""

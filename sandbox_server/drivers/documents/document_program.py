@@ -1,14 +1,17 @@
-"""A program that reads a document: as text by pages, sheets or slides (`"form": "text"`), or as Markdown (`"form": "markdown"`).
+"""A program that converts a document: to text by pages, sheets or slides (`"form": "text"`), or to Markdown (`"form": "markdown"`).
 
-It reads the document from standard input and one JSON object of options from its argument, and writes one JSON object: its answer, or
-`{"problem"}` with a sentence for the caller. It runs as the agent with limits on time and memory, because the libraries read what
-anybody may have written (`drivers.spawn.confined_program`). It is run by its path, isolated, so it imports nothing of ours.
+It reads the document from standard input and one JSON object of options from its argument. It writes one JSON object:
+its answer, or `{"problem"}` with a sentence for the caller. It runs as the agent with limits on time and memory,
+because the libraries parse untrusted input (`drivers.spawn.confined_program`). It is run by path in isolated mode, so
+it imports nothing of Tandem.
 
-`text` takes page_range, row_range, slide_range and sheet_name, and gives `{"text", "metadata"}`. `markdown` takes what is known of the
-document, `{"media_type", "charset", "name", "url"}`, each of which may be null, and gives `{"text", "title"}`.
+`text` takes page_range, row_range, slide_range and sheet_name, and returns `{"text", "metadata"}`. `markdown` takes the
+known properties of the document, `{"media_type", "charset", "name", "url"}`, each of which may be null, and returns
+`{"text", "title"}`.
 
-markitdown asks a neural network of 150 MB what a document is. That is left out: the server's word, the name and the first bytes tell it.
-Its converters of pictures and sounds need programs and services that are not here; PDF and Excel are converted by the readers below.
+markitdown uses a neural network of 150 MB to identify documents. It is left out: the server's media type, the name and
+the first bytes identify them. Its converters of images and sounds need programs and services that are not installed.
+PDF and Excel are converted by the readers below.
 """
 
 import io
@@ -21,29 +24,29 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 MAX_ROWS = 1000
-"""Rows of a sheet that are shown as text when no range is asked for."""
+"""Limit of rows of a sheet that are returned as text if no range is requested."""
 MAX_TABLE_ROWS = 10_000
-"""Rows of a sheet that are shown as Markdown."""
+"""Limit of rows of a sheet in Markdown."""
 MAX_CELL = 1000
-"""Characters of a cell that are shown as text."""
+"""Limit of characters of a cell as text."""
 HEAD = 4096
-"""Bytes by which a document is known."""
+"""Bytes that identify a document."""
 VAGUE = (None, "", "application/octet-stream", "application/zip", "application/x-zip-compressed", "binary/octet-stream", "text/plain")
-"""Types that say less than the bytes do."""
+"""Media types that say less than the first bytes."""
 OFFICE = {
     "word/document.xml": ".docx",
     "xl/workbook.xml": ".xlsx",
     "ppt/presentation.xml": ".pptx",
     "META-INF/container.xml": ".epub",
 }
-"""The archives that are documents, by a member that each has."""
+"""Zip-based document formats, by a member that each has."""
 
 type Options = dict[str, Any]
 type Shown = tuple[str, dict[str, Any]]
 
 
 class Problem(Exception):
-    """Something that the caller can put right."""
+    """An error that the caller can fix."""
 
 
 def main() -> None:
@@ -63,19 +66,19 @@ def main() -> None:
 
 
 def text(file: io.BufferedReader, options: Options) -> dict[str, Any]:
-    """Show a document, or a part of it, as text."""
+    """Return a document, or a part of it, as text."""
     shown, metadata = _reader(file)(file, options)
     return {"text": shown, "metadata": metadata}
 
 
 def markdown(file: BinaryIO, options: Options) -> dict[str, Any]:
-    """Convert a document of which some things may be known."""
+    """Convert a document to Markdown."""
     sys.modules.setdefault("magika", _unguessing())
     from markitdown import MarkItDown, StreamInfo
 
     extension, charset = kind_of(file, options)
     if extension is None:
-        raise Problem("There is no converter for what is there: it is neither text nor a document that is known.")
+        raise Problem("The content is neither text nor a supported document.")
     known = StreamInfo(extension=extension, charset=charset, url=options.get("url"))
     converter = MarkItDown(enable_builtins=False)
     for each in _converters(converter):
@@ -100,7 +103,7 @@ def _reader(file: io.BufferedReader) -> Callable[[io.BufferedReader, Options], S
 
 
 def pdf_pages(file: io.BufferedReader, options: Options) -> Shown:
-    """Give the text of pages."""
+    """Return the text of pages."""
     reader = _opened_pdf(file)
     total = len(reader.pages)
     first, last = bounds("page_range", options.get("page_range"), total)
@@ -119,7 +122,7 @@ def _opened_pdf(file: BinaryIO) -> Any:
 
 
 def excel_rows(file: io.BufferedReader, options: Options) -> Shown:
-    """Give the rows of sheets: values, and formulas that were never computed."""
+    """Return the rows of sheets: values, and formulas that were never computed."""
     import openpyxl
 
     values = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -163,7 +166,7 @@ def _cell(value: Any) -> str:
 
 
 def powerpoint_slides(file: io.BufferedReader, options: Options) -> Shown:
-    """Give the text of slides, with tables and notes."""
+    """Return the text of slides, with tables and notes."""
     from pptx import Presentation
 
     slides = list(Presentation(file).slides)
@@ -189,7 +192,10 @@ def _shape(shape: Any) -> Iterator[str]:
 
 
 def bounds(name: str, given: list[int] | None, total: int) -> tuple[int, int]:
-    """Check a range from 1, both ends included; -1 as its end is the last. Everything when there is none."""
+    """Check a range of two numbers from 1, both ends included; -1 means the last.
+
+    Returns everything without a range.
+    """
     if not given:
         return 1, total
     if len(given) != 2:
@@ -203,7 +209,7 @@ def bounds(name: str, given: list[int] | None, total: int) -> tuple[int, int]:
 
 
 def _unguessing() -> types.ModuleType:
-    """What markitdown imports as `magika`; it never has a guess."""
+    """A stand-in for `magika`, which markitdown imports; it never guesses."""
     module = types.ModuleType("magika")
     module.Magika = _Unguessing  # type: ignore[attr-defined]
     return module
@@ -217,7 +223,7 @@ class _Unguessing:
 
 
 def kind_of(file: BinaryIO, options: dict[str, str | None]) -> tuple[str | None, str | None]:
-    """The extension of such documents, and the charset of a text; what has a charset, markitdown takes for text."""
+    """Return the extension of a document, and the charset of a text. markitdown treats everything with a charset as text."""
     import mimetypes
 
     head = file.read(HEAD)
@@ -256,7 +262,7 @@ def _text_kind(head: bytes) -> str:
 
 
 def _charset(file: BinaryIO) -> str | None:
-    """UTF-8 where that fits; otherwise what a page says of itself, or the best guess, counts."""
+    """Return UTF-8 if the text is valid UTF-8; otherwise the declared or the guessed charset."""
     content = file.read(1 << 20)
     file.seek(0)
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -273,7 +279,7 @@ def _charset(file: BinaryIO) -> str | None:
 
 
 def _converters(converter: Any) -> Iterator[Any]:
-    """Those that work here; the last one that takes a document converts it."""
+    """Yield the converters that work here. The last one that accepts a document converts it."""
     from markitdown import converters as built_in
 
     yield built_in.PlainTextConverter()
@@ -281,10 +287,10 @@ def _converters(converter: Any) -> Iterator[Any]:
     yield built_in.HtmlConverter()
     for kind in ("Rss", "Wikipedia", "YouTube", "BingSerp", "Docx", "Pptx", "Ipynb", "Epub", "Csv"):
         yield getattr(built_in, f"{kind}Converter")()
-    yield from _own()
+    yield from _own_converters()
 
 
-def _own() -> Iterator[Any]:
+def _own_converters() -> Iterator[Any]:
     from markitdown import DocumentConverter, DocumentConverterResult, StreamInfo
 
     class Own(DocumentConverter):
@@ -303,14 +309,14 @@ def _own() -> Iterator[Any]:
 
 
 def pdf_text(file: BinaryIO) -> Iterator[str]:
-    """Give the text of each page."""
+    """Yield the text of each page."""
     for page in _opened_pdf(file).pages:
         if text := page.extract_text().strip():
             yield text
 
 
 def excel_tables(file: BinaryIO) -> Iterator[str]:
-    """Give each sheet as a table whose first row is its head."""
+    """Yield each sheet as a table with the first row as its head."""
     import openpyxl
 
     book = openpyxl.load_workbook(io.BytesIO(file.read()), read_only=True, data_only=True)
@@ -331,7 +337,7 @@ def _table_cell(value: object) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong. The library wraps what its converters raise."""
+    """Return the original error, which the library wraps."""
     attempts = getattr(error, "attempts", None) or []
     inner = next((attempt.exc_info[1] for attempt in attempts if attempt.exc_info), error)
     return str(inner) if isinstance(inner, Problem) else f"{type(inner).__name__}: {inner}"

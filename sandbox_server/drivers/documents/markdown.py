@@ -11,17 +11,17 @@ SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a document beside its bytes."""
+    """The known properties of a document."""
 
     media_type: str | None = None
     charset: str | None = None
     name: str | None = None
-    """Its file's."""
+    """The file's name."""
     url: str | None = None
 
 
 class Conversion:
-    """Makes Markdown, each time in a process of its own with limits on time and memory."""
+    """Makes Markdown, each time in its own process with limits on time and memory."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes

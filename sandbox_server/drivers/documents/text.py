@@ -14,15 +14,15 @@ ADVICE = ": ask for a smaller part of it"
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A document, or the part of it that was asked for."""
+    """A document, or the requested part of it."""
 
     text: str
     metadata: Mapping[str, Any]
-    """What it is and how much of it there is."""
+    """The kind of the document, and its size."""
 
 
 class Documents:
-    """Converts documents, each in a process of its own with limits on time and memory."""
+    """Converts documents, each in its own process with limits on time and memory."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes

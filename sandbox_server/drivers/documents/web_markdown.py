@@ -1,4 +1,4 @@
-"""Documents from the web, fetched within bounds from addresses that were judged first."""
+"""Fetches documents from the web within limits, from addresses that were checked first."""
 
 import asyncio
 import ssl
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_REDIRECTS = 10
 CONNECT_SECONDS = 10.0
 MAX_PIECE = 1 << 20
-"""Bytes that a compressed piece may become at once."""
+"""Limit in bytes of a decompressed piece."""
 HEADERS = {
     "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1",
     "Accept-Encoding": "gzip, identity;q=0.5",
@@ -29,22 +29,22 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A document in a file without a name, which the caller closes."""
+    """A document in an unnamed file, which the caller closes."""
 
     file: BinaryIO
     known: Known
 
 
 class FetchPolicy(Protocol):
-    """Who judges where to connect; `web_reach.WebReach` is one."""
+    """Checks where to connect; `web_reach.WebReach` implements it."""
 
     async def addresses(self, host: str, port: int) -> list[str]: ...
 
 
 class Web:
-    """Fetches documents of at most `max_bytes`, each within `seconds`; `spool` is where they are kept meanwhile.
+    """Fetches documents of at most `max_bytes`, each within `seconds`, into `spool`.
 
-    `proxy` gives host and port of the proxy by which a host is reached, where it is reached by one.
+    `proxy` returns host and port of the proxy for a host, if one is used.
     """
 
     def __init__(self, reach: FetchPolicy, spool: str, *, max_bytes: int, seconds: float, proxy: Callable[[str], str | None]) -> None:
@@ -55,9 +55,10 @@ class Web:
         self._seconds = seconds
 
     async def fetch(self, url: str) -> Fetched:
-        """Get a document over http or https, by way of its redirects, each of which is judged like the first address.
+        """Fetch a document over http or https. Redirects are followed, and each is checked like the first URL.
 
-        Raises PermissionDenied (an internal address), InvalidArgument, Conflict (what the other side does) and TooLarge.
+        Raises PermissionDenied (an internal address), InvalidArgument, Conflict (an error of the other side) and
+        TooLarge.
         """
         file = tempfile.TemporaryFile(dir=self._spool)  # noqa: SIM115 - the caller closes it
         try:
@@ -65,7 +66,7 @@ class Web:
                 known = await self._follow(url, file)
         except TimeoutError:
             file.close()
-            raise Conflict(f"fetching took more than {self._seconds:g} s", reason="timeout") from None
+            raise Conflict(f"fetching the document took more than {self._seconds:g} s", reason="timeout") from None
         except BaseException:
             file.close()
             raise
@@ -73,24 +74,24 @@ class Web:
         return Fetched(file, known)
 
     async def _follow(self, address: str, file: BinaryIO) -> Known:
-        import httpx2  # heavy, and few calls need it
+        import httpx2  # a slow import, which few calls need
 
         try:
-            url = _checked(httpx2.URL(address))
+            url = _checked_url(httpx2.URL(address))
         except httpx2.InvalidURL as error:
-            raise InvalidArgument(f"this is no address: {error}", field="uri") from None
+            raise InvalidArgument(f"invalid URL: {error}", field="uri") from None
         authorities = ssl.create_default_context()
         for _ in range(MAX_REDIRECTS + 1):
-            async with self._asked(authorities, url) as response:
+            async with self._send_request(authorities, url) as response:
                 if not response.has_redirect_location:
                     await self._save(response, url.host, file)
-                    return _known(response, url)
-                url = _checked(url.join(response.headers["location"]))
+                    return _known_properties(response, url)
+                url = _checked_url(url.join(response.headers["location"]))
         raise Conflict(f"{url.host} redirects more than {MAX_REDIRECTS} times", reason="redirects")
 
     @asynccontextmanager
-    async def _asked(self, authorities: ssl.SSLContext, url: "httpx2.URL") -> AsyncIterator["httpx2.Response"]:
-        """Ask at one of the addresses that were judged, in the name of the host; or by way of the proxy, where that is the way."""
+    async def _send_request(self, authorities: ssl.SSLContext, url: "httpx2.URL") -> AsyncIterator["httpx2.Response"]:
+        """Send the request to one of the checked addresses with the host's name, or through the proxy."""
         import httpx2
 
         proxy = self._proxy(url.host)
@@ -106,18 +107,18 @@ class Web:
                     failure = error
                     continue
                 except httpx2.HTTPError as error:
-                    raise _failed(url, error) from error
+                    raise _connection_failure(url, error) from error
                 try:
                     yield response
                 except httpx2.HTTPError as error:
-                    raise _failed(url, error) from error
+                    raise _connection_failure(url, error) from error
                 finally:
                     await response.aclose()
                 return
-        raise _failed(url, failure) from failure
+        raise _connection_failure(url, failure) from failure
 
     async def _targets(self, url: "httpx2.URL", *, by_name: bool) -> "list[httpx2.URL]":
-        """Where to connect. What an upstream proxy alone can look up, it has to judge."""
+        """Return where to connect. If only an upstream proxy can resolve the name, that proxy has to check it."""
         plain = url.copy_with(fragment=None)
         try:
             found = await self._reach.addresses(url.host, url.port or (443 if url.scheme == "https" else 80))
@@ -131,22 +132,22 @@ class Web:
         if response.status_code != 200:
             raise Conflict(f"{host} answered {response.status_code}", reason="status", status=response.status_code)
         written = 0
-        async for piece in _plain(response, host):
+        async for piece in _decompressed_body(response, host):
             written += len(piece)
             if written > self._max_bytes:
-                raise TooLarge(f"the document is over {self._max_bytes} bytes", limit=self._max_bytes)
+                raise TooLarge(f"the document exceeds {self._max_bytes} bytes", limit=self._max_bytes)
             await in_thread(file.write, piece)
 
 
-async def _plain(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]:
-    """The body, decompressed so slowly that a little of it cannot fill the memory."""
+async def _decompressed_body(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]:
+    """Yield the body, decompressed in bounded pieces, so that a small body cannot fill the memory."""
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding == "identity":
         async for piece in response.aiter_raw():
             yield piece
         return
     if encoding not in ("gzip", "x-gzip"):
-        raise Conflict(f"{host} answers in an encoding that was not asked for: {encoding}", reason="encoding")
+        raise Conflict(f"{host} answered in an unsupported content encoding: {encoding}", reason="encoding")
     inflating = zlib.decompressobj(zlib.MAX_WBITS | 16)
     async for piece in response.aiter_raw():
         rest = piece
@@ -154,23 +155,23 @@ async def _plain(response: "httpx2.Response", host: str) -> AsyncIterator[bytes]
             try:
                 yield inflating.decompress(rest, MAX_PIECE)
             except zlib.error as error:
-                raise Conflict(f"{host} answers with broken gzip: {error}", reason="encoding") from None
+                raise Conflict(f"{host} answered with invalid gzip data: {error}", reason="encoding") from None
             rest = inflating.unconsumed_tail
 
 
-def _checked(url: "httpx2.URL") -> "httpx2.URL":
+def _checked_url(url: "httpx2.URL") -> "httpx2.URL":
     if url.scheme not in ("http", "https"):
         raise InvalidArgument(f"only http and https are fetched, not {url.scheme or 'this'}:", field="uri")
     if not url.host or "%" in url.host or not 0 < (url.port or 80) < 65536:
-        raise InvalidArgument("this is no address: it names no host, or no port", field="uri")
+        raise InvalidArgument("invalid URL: it has no host, or an invalid port", field="uri")
     return url
 
 
-def _known(response: "httpx2.Response", url: "httpx2.URL") -> Known:
+def _known_properties(response: "httpx2.Response", url: "httpx2.URL") -> Known:
     media_type = response.headers.get("content-type", "").partition(";")[0].strip() or None
     plain = url.copy_with(username=None, password=None, fragment=None)
     return Known(media_type, response.charset_encoding, url.path.rpartition("/")[2] or None, str(plain))
 
 
-def _failed(url: "httpx2.URL", error: Exception | None) -> Conflict:
+def _connection_failure(url: "httpx2.URL", error: Exception | None) -> Conflict:
     return Conflict(f"{url.host} cannot be fetched from: {error or 'it has no address'}", reason="connection")

@@ -1,7 +1,7 @@
-"""Which addresses the server may fetch from on behalf of a caller: the public ones, and those that a setting names.
+"""Which addresses the server may fetch from for a caller: public ones, and those in a setting.
 
-A name is resolved once, and the connection goes to the addresses that were judged: a name that says something else the next time
-(DNS rebinding) gains nothing.
+A name is resolved once, and the connection goes to the checked addresses. So a name that resolves differently the next
+time (DNS rebinding) gains nothing.
 """
 
 import asyncio
@@ -16,30 +16,30 @@ from sandbox_server.settings.network import Allowed
 
 RESOLVE_SECONDS = 10.0
 METADATA = frozenset({"168.63.129.16"})
-"""Public addresses at which a cloud answers its machines; most are link-local or private anyway."""
+"""Public addresses of cloud metadata services. Most others are link-local or private."""
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""IPv6 addresses that a gateway turns into the IPv4 address in their last 32 bits (RFC 6052)."""
+"""IPv6 addresses that NAT64 translates to the IPv4 address in their last 32 bits (RFC 6052)."""
 
 type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class AgentPorts(Protocol):
-    """Who knows which ports of this machine are the agent's; `drivers.ports.Ports` does."""
+    """Knows which ports of this machine are the agent's; `drivers.ports.Ports` implements it."""
 
     async def upstream(self, port: int) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class WebReach:
-    """Judges where to connect."""
+    """Checks where to connect."""
 
     ports: AgentPorts
     allowed: Sequence[Allowed] = ()
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses of a host, all of which may be connected to.
+        """Return the addresses of a host, if all of them are allowed.
 
-        Raises PermissionDenied where one of them is internal, Conflict where there is none.
+        Raises PermissionDenied if one of them is internal, Conflict if there is none.
         """
         found = await _resolve(host, port)
         for address in found:
@@ -57,7 +57,7 @@ class WebReach:
         return address.is_loopback and await self._is_agents(port)
 
     async def _is_agents(self, port: int) -> bool:
-        """Whether what listens there is the agent's, who could fetch from it as well."""
+        """Whether the listener on the port is the agent's, who could fetch from it as well."""
         try:
             await self.ports.upstream(port)
         except Failure:
@@ -75,12 +75,12 @@ async def _resolve(host: str, port: int) -> list[Address]:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is of the open internet, and so are the ones that it may stand for."""
-    return all(each.is_global and not each.is_multicast and str(each) not in METADATA for each in _meant(address))
+    """Whether an address, and every address that it translates to, is a public one."""
+    return all(each.is_global and not each.is_multicast and str(each) not in METADATA for each in _translated_addresses(address))
 
 
-def _meant(address: Address) -> list[Address]:
-    """The address, or where it only stands for others, those."""
+def _translated_addresses(address: Address) -> list[Address]:
+    """Return the address, or those that it translates to."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped:

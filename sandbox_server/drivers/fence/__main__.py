@@ -1,8 +1,8 @@
-"""Puts the fence round itself and becomes `bash -c TEXT`: how a shell session runs a command isolated.
+"""Fences itself and becomes `bash -c TEXT`: how a shell session runs an isolated command.
 
-Arguments: the descriptor to read the environment from as `env -0` writes it, the directory that may not be seen, the policy as JSON, the
-text. Where something cannot be held back it says so on both outputs, as JSON on the first where that is no terminal, and exits with
-`REFUSED`.
+Arguments: the descriptor with the environment in the format of `env -0`, the directory that must stay hidden, the
+policy as JSON, the text. If a part of the policy cannot be enforced, it says so on both outputs, as JSON on standard
+output if that is no terminal, and exits with `REFUSED`.
 """
 
 import json
@@ -15,11 +15,11 @@ from sandbox_server.drivers.fence import policy
 from sandbox_server.drivers.fence.fence import Fence, FenceError
 
 REFUSED = 125
-"""The exit status that says that nothing was run."""
+"""The exit status that means that nothing was run."""
 
 
 def environment(fd: int) -> dict[str, str]:
-    """Read what `env -0` wrote."""
+    """Parse the output of `env -0`."""
     with open(fd, "rb") as file:
         entries = file.read().split(b"\0")
     pairs = (os.fsdecode(entry).partition("=") for entry in entries if b"=" in entry)
@@ -27,7 +27,7 @@ def environment(fd: int) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the text isolated; returns only where that cannot be."""
+    """Run the text isolated. Returns only if that is not possible."""
     fd, private, encoded, text = arguments
     given = environment(int(fd))
     asked, home = policy.decode(json.loads(encoded)), pwd.getpwuid(os.getuid()).pw_dir

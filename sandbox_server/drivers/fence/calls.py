@@ -1,6 +1,6 @@
-"""A filter of system calls (seccomp(2)): which kinds of sockets can be made, and the few calls by which one could get round a fence.
+"""A system call filter (seccomp(2)): which kinds of sockets can be made, and the calls that would bypass a fence.
 
-The filter of the container itself goes on to hold. Only the standard library.
+The container's own filter stays in force. Only the standard library.
 """
 
 import ctypes
@@ -14,20 +14,20 @@ from dataclasses import dataclass
 ANY_BUT_UNIX = None
 """Every kind of socket but Unix sockets."""
 INTERNET = (socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
-"""What lives in a network namespace; others, such as AF_VSOCK, reach the host from any."""
+"""Families that are confined to a network namespace. Others, such as AF_VSOCK, reach the host from any namespace."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _FOREIGN_CALLS = 0x40000000
-"""Numbers of x86-64's second set of calls, with 32-bit pointers, begin here; no other architecture has any so high."""
+"""The x32 calls of x86-64 (32-bit pointers) begin at this number. No other architecture has numbers so high."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 
 @dataclass(frozen=True)
 class CallNumbers:
-    """What an architecture calls itself, and its numbers of the calls that are looked at."""
+    """The audit name of an architecture, and its numbers of the calls in the filter."""
 
     audit: int
     socket: int
@@ -49,12 +49,12 @@ def _deny(number: int) -> Instruction:
 
 
 def _unless(value: int, skipped: int, test: int = _EQUAL) -> Instruction:
-    """Skip instructions unless what was loaded is `value`."""
+    """Skip instructions unless the loaded value is `value`."""
     return (test, 0, skipped, value)
 
 
 def program(machine: CallNumbers, families: Collection[int] | None, *, unix: bool) -> list[Instruction]:
-    """Write the filter: `families` are the kinds of sockets that can be made, beside Unix sockets where `unix` says so."""
+    """Return the filter program. `families` are the allowed kinds of sockets; `unix` allows Unix sockets too."""
     written = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, machine.audit), _deny(errno.EPERM)]
     written += [(_LOAD, 0, 0, _NUMBER), _unless(_FOREIGN_CALLS, 1, _AT_LEAST), _deny(errno.EPERM)]
     for number in machine.forbidden:
@@ -77,13 +77,13 @@ def _sockets(families: Collection[int] | None, *, unix: bool) -> Sequence[Instru
 
 
 def restrict(families: Collection[int] | None, *, unix: bool) -> None:
-    """Put the filter in force for this process and all that it starts, for good. It must not be able to gain rights any more.
+    """Apply the filter to this process and its children, permanently. The process must have given up gaining rights.
 
-    Raises OSError, on an architecture that is not known too.
+    Raises OSError, also for an unknown architecture.
     """
     machine = MACHINES.get(os.uname().machine)
     if machine is None:
-        raise OSError(errno.ENOSYS, f"no filter of system calls for {os.uname().machine}")
+        raise OSError(errno.ENOSYS, f"there is no system call filter for the architecture {os.uname().machine}")
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program(machine, families, unix=unix))
     filters = ctypes.create_string_buffer(code, len(code))
     described = struct.pack("@HP", len(code) // 8, ctypes.addressof(filters))

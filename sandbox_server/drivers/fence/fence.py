@@ -1,7 +1,8 @@
-"""Puts the fence round a process that was just forked, before it executes its program. No code of the agent runs before it is up.
+"""Puts the fence around a forked process before it executes its program, so before any code of the agent runs.
 
-In two steps: `separate`, while the process may still make namespaces, and `close`, when it has become the agent. What cannot be held back
-on this host raises FenceError, and the program does not run. Only the standard library, as everything that the spawner is made of.
+There are two steps: `separate` makes namespaces while the process still may, and `close` runs once it is the agent. A
+policy that this host cannot enforce raises FenceError, and the program does not run. Only the standard library, like
+all of the spawner.
 """
 
 import errno
@@ -31,7 +32,7 @@ _LIMITS = {
 
 
 class FenceError(OSError):
-    """Something that a policy asks for cannot be had here. `field` is the part of it, as in `network`."""
+    """A part of the policy cannot be enforced here. `field` names it, such as `network`."""
 
     def __init__(self, number: int, reason: str, field: str) -> None:
         super().__init__(number, reason)
@@ -50,7 +51,7 @@ def _asked_by(field: str) -> Iterator[None]:
 
 
 class Fence:
-    """A policy for one program. Relative paths of it are below `cwd`, `~` is `home`; `private` is what is always out of sight."""
+    """A policy for one program. Its relative paths are below `cwd`, `~` is `home`, and `private` is always hidden."""
 
     def __init__(self, policy: IsolationPolicy, *, cwd: str, home: str, private: str) -> None:
         self.policy = policy
@@ -60,13 +61,16 @@ class Fence:
         self._separated = False
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """Give what is passed on of the agent's environment, and where the proxy is."""
+        """Return the allowed part of the agent's environment, and the proxy's variables."""
         kept = {name: value for name, value in base.items() if name in ALWAYS_PASSED or _passes(self.policy.env, name)}
         proxied = self.policy.network and self.policy.network.allowed_domains
         return {**kept, **(network.environment() if proxied else {})}
 
     def separate(self, become: Callable[[], None]) -> None:
-        """Give this process namespaces of its own, where they can be had; the proxy, which is to `become` the agent, stays outside."""
+        """Enter namespaces of the process's own, if possible.
+
+        The proxy stays outside and calls `become` to be the agent.
+        """
         proxy = self._fork_proxy(become)
         try:
             own_namespace()
@@ -81,9 +85,9 @@ class Fence:
                 proxy.close()
 
     def close(self) -> None:
-        """Give up, as the agent, what the policy does not allow, and all rights in the namespaces of its own; for good.
+        """Give up everything that the policy does not allow, and all rights in the process's own namespaces, permanently.
 
-        Who executes a program next would lose those rights by that, but not every process does.
+        Executing a program would drop those rights, but not every process executes one.
         """
         self._set_limits()
         self._restrict_paths()
@@ -122,7 +126,7 @@ class Fence:
                         socket.send_fds(proxy, [b"x"], [listening.fileno()])
 
     def _do_without(self, error: OSError) -> None:
-        """Refuse what only namespaces can hold back; the rest is Landlock's and the filter's."""
+        """Refuse the parts of the policy that need namespaces. Landlock and the filter enforce the rest."""
         policy, reason = self.policy, f"no namespaces can be made here ({error.strerror})"
         needs = {
             "read.deny": bool(self._hidden()),
@@ -134,7 +138,7 @@ class Fence:
         }
         for field, needed in needs.items():
             if needed and field in ("network", "write"):
-                raise FenceError(errno.EPERM, f"{reason}, so it has to be given: the sandbox's own token would be in reach", field)
+                raise FenceError(errno.EPERM, f"{reason}, so `read` must be given: otherwise the sandbox's own token could be read", field)
             if needed:
                 raise FenceError(errno.EPERM, reason, field)
 
@@ -152,7 +156,7 @@ class Fence:
                     allowed[landlock.open_path(path)] = rights
         with _asked_by("write" if write else "read" if reads else "isolation"):
             if write and 0 < landlock.abi() < landlock.TRUNCATION_ABI:
-                raise OSError(errno.ENOSYS, "this kernel's Landlock lets every file be truncated (6.2 is needed)")
+                raise OSError(errno.ENOSYS, "this kernel's Landlock cannot prevent truncating files (Linux 6.2 is needed)")
             landlock.restrict(held, allowed)
         landlock.close_all(allowed)
 
@@ -165,7 +169,7 @@ class Fence:
                     resource.setrlimit(_LIMITS[name], (given, given))
 
     def _fork_proxy(self, become: Callable[[], None]) -> socket.socket | None:
-        """Fork the proxy as nobody's child, which waits for its listener; gives the socket by which it gets that."""
+        """Fork the proxy as an orphan that waits for its listener; return the socket on which it gets that."""
         policy = self.policy.network
         if not policy or not policy.allowed_domains:
             return None
@@ -204,7 +208,7 @@ def _run_proxy(proxy: FenceProxy, sock: socket.socket, ended: int, become: Calla
 
 
 def own_namespace() -> None:
-    """Enter a user namespace of its own with the same users, or with the one that there is for a process that is not root."""
+    """Enter a new user namespace with the same users, or with the only user of a process without root."""
     if os.geteuid() == 0:
         namespaces.leave_user_namespace()
         return

@@ -1,6 +1,6 @@
-"""Landlock: rights that a process gives up for itself and for all that it starts (landlock(7)).
+"""Landlock: rights that a process gives up for itself and its children (landlock(7)).
 
-The numbers of the system calls are the same on every architecture. Only the standard library.
+The system call numbers are the same on every architecture. Only the standard library.
 """
 
 import ctypes
@@ -17,9 +17,9 @@ _CHANGES = sum(1 << bit for bit in (4, 5, 6, 7, 8, 9, 10, 11, 12))
 READING = EXECUTE | READ_FILE | READ_DIR
 WRITING = WRITE_FILE | _CHANGES | REFER | TRUNCATE
 NOTHING = MAKE_CHAR | MAKE_BLOCK
-"""Rights that no user has anyway. Whoever gives up any may no longer mount, nor trace anybody who has not."""
+"""Rights that no user has anyway. A process that gives up any can no longer mount, nor trace processes that have not."""
 SCOPED = 0b11
-"""Abstract Unix sockets and signals stay inside, where the kernel knows how."""
+"""Abstract Unix sockets and signals stay inside, if the kernel supports it."""
 TRUNCATION_ABI, SCOPES_ABI = 3, 6
 
 _ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
@@ -41,15 +41,15 @@ def _call(number: int, *arguments: object) -> int:
 
 
 def abi() -> int:
-    """The version that the kernel has; 0 where it has none, or has it turned off."""
+    """The kernel's Landlock version; 0 if it has none or has it turned off."""
     try:
         return _call(_CREATE, None, ctypes.c_size_t(0), _VERSION)
     except OSError:
         return 0
 
 
-def known(rights: int, version: int) -> int:
-    """Those of `rights` that a version can hold back."""
+def supported_rights(rights: int, version: int) -> int:
+    """Return those of `rights` that a version can restrict."""
     for right, since in _SINCE.items():
         if version < since:
             rights &= ~right
@@ -57,23 +57,23 @@ def known(rights: int, version: int) -> int:
 
 
 def forbid_new_rights() -> None:
-    """Let no program that is executed from here on have more rights than this process: set-user-id files lose their meaning."""
+    """Set no_new_privs: set-user-id files no longer raise the rights of programs that this process executes."""
     if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_NO_NEW_PRIVS")
 
 
 def open_path(path: str) -> int:
-    """Open what is at a path, a link followed, only to name it."""
+    """Open a path as a reference only (O_PATH). Symlinks are followed."""
     return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
 def restrict(held: int, allowed: Mapping[int, int]) -> None:
-    """Give up the rights `held` everywhere but below the open paths in `allowed`, which have rights of their own; for good.
+    """Give up the rights `held` everywhere but below the open paths in `allowed`, each with its own rights; permanent.
 
-    Raises OSError where the kernel has no Landlock.
+    Raises OSError if the kernel has no Landlock.
     """
     version = abi()
-    held = known(held | NOTHING, version)
+    held = supported_rights(held | NOTHING, version)
     attributes = struct.pack("=QQQ", held, 0, SCOPED if version >= SCOPES_ABI else 0)
     size = 24 if version >= SCOPES_ABI else 8
     ruleset = _call(_CREATE, attributes[:size], ctypes.c_size_t(size), 0)
@@ -94,6 +94,6 @@ def _allow(ruleset: int, fd: int, rights: int) -> None:
 
 
 def close_all(fds: Iterable[int]) -> None:
-    """Close the paths again."""
+    """Close the paths."""
     for fd in fds:
         os.close(fd)

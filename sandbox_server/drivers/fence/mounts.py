@@ -1,6 +1,7 @@
-"""What is out of sight, or cannot be written, by mounts in a namespace of the process's own.
+"""Hides paths or makes them read-only by mounts in the process's own namespace.
 
-Landlock can only allow; these take something out of what is allowed. Runs as root of a user namespace that owns the mounts' namespace.
+Landlock can only allow; these mounts remove parts of what is allowed. Runs as root of a user namespace that owns the
+mount namespace.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from sandbox_server.drivers.box.namespaces import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_REMOUNT, bind, freeze_mount, mount
 
 _KEPT = MS_NOSUID | MS_NODEV | MS_NOEXEC
-"""What a mount that came from elsewhere must keep; statvfs(3) has the same bits."""
+"""Flags that a mount inherited from elsewhere must keep; statvfs(3) uses the same bits."""
 
 
 def within(path: str, folder: str) -> bool:
@@ -18,20 +19,20 @@ def within(path: str, folder: str) -> bool:
 
 
 def resolved(paths: Collection[str]) -> list[str]:
-    """Those of the paths that exist, without links, the shorter first."""
+    """Return the existing paths with links resolved, shorter ones first."""
     return sorted({os.path.realpath(path) for path in paths if os.path.lexists(path)}, key=lambda path: path.count("/"))
 
 
 def hide(denied: Collection[str], allowed: Collection[str]) -> None:
-    """Take each of `denied` out of sight, but not what of `allowed` is below it; of two that are nested the inner one counts."""
+    """Hide each of `denied`, except what `allowed` names below it. Of two nested paths the inner one counts."""
     hidden = resolved(denied)
     shown = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in resolved(allowed)}
     for path in hidden:
-        if not os.path.lexists(path):  # it went out of sight with a directory above it
+        if not os.path.lexists(path):  # hidden with a directory above it
             continue
         if os.path.isdir(path):
             _hide_folder(path, [(inner, fd) for inner, fd in shown.items() if inner != path and _innermost(inner, hidden) == path])
-        else:  # a device that a mount without devices shows cannot be opened
+        else:  # a device on a mount without devices cannot be opened
             freeze_mount("/dev/null", path)
     for fd in shown.values():
         os.close(fd)
@@ -50,7 +51,7 @@ def _hide_folder(path: str, shown: Sequence[tuple[str, int]]) -> None:
 
 
 def _make_like(fd: int, path: str) -> None:
-    """Make an empty directory or file for what is open to be shown at; the directories on the way can be entered only."""
+    """Make an empty directory or file as the mount point for `fd`. Directories above it can only be entered."""
     os.makedirs(os.path.dirname(path), mode=0o111, exist_ok=True)
     if os.path.isdir(f"/proc/self/fd/{fd}"):
         os.makedirs(path, exist_ok=True)
@@ -59,7 +60,7 @@ def _make_like(fd: int, path: str) -> None:
 
 
 def hold(denied: Collection[str], allowed: Collection[str]) -> None:
-    """Make each of `denied`, all of which exist, read-only, and keep what leads to it below `allowed` from being renamed away."""
+    """Make each existing path of `denied` read-only. Parent directories below `allowed` cannot be renamed."""
     frozen, writable = resolved(denied), resolved(allowed)
     pinned = {folder for path in frozen for folder in _way_to(path) if any(within(folder, outer) for outer in writable)}
     for folder in sorted(pinned, key=lambda path: path.count("/")):

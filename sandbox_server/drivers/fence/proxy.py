@@ -1,8 +1,8 @@
-"""The proxy of a fence: HTTP and CONNECT to the hosts that a policy allows, and to no others.
+"""The fence's proxy: HTTP and CONNECT to the hosts that a policy allows.
 
-It is a process of the agent's outside the fence, so that whatever rules there are for the agent's network hold for it too. It connects to
-the name that was checked and to nothing else, whatever address the program found. It ends with the program that it was made for. Threads
-and the standard library only: it is forked from the spawner and executes nothing.
+It is a process of the agent outside the fence, so the rules for the agent's network apply to it too. It connects only
+to the host name that was checked, whatever address the program resolved. It ends with its program. It uses threads and
+the standard library only: it is forked from the spawner and executes nothing.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ from sandbox_server.drivers.fence.policy import NetworkPolicy
 
 CONNECT_SECONDS = 30.0
 IDLE_SECONDS = 600.0
-"""After so long without a byte in either direction a connection ends."""
+"""Seconds without a byte in either direction after which a connection is closed."""
 MAX_HEAD = 64 << 10
 MAX_CONNECTIONS = 256
 _CHUNK = 64 << 10
@@ -29,7 +29,7 @@ type Address = tuple[int, int, int, tuple[object, ...]]
 
 
 class RefusedError(Exception):
-    """What was asked for is not done; `status` is HTTP's."""
+    """The request is refused. `status` is the HTTP status line."""
 
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
@@ -37,13 +37,13 @@ class RefusedError(Exception):
 
 
 def covers(pattern: str, host: str) -> bool:
-    """Whether a host, in lower case, is what an entry of a policy means."""
+    """Whether an entry of a policy matches a host in lower case."""
     pattern = pattern.lower()
     return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
 
 
 def allows(policy: NetworkPolicy, host: str) -> bool:
-    """Whether a policy allows a host; what is denied is not allowed."""
+    """Whether a policy allows a host. A denied host is not allowed."""
     name = host.lower().rstrip(".")
     if any(covers(denied, name) for denied in policy.denied_domains):
         return False
@@ -51,7 +51,7 @@ def allows(policy: NetworkPolicy, host: str) -> bool:
 
 
 def usable(addresses: Sequence[Address], host: str, allowed: Collection[str]) -> list[Address]:
-    """Leave out addresses of this machine and of its link, unless the policy names just that host: a name may point anywhere."""
+    """Leave out addresses of this machine and of its link, unless the policy names that host: a name may point anywhere."""
     if any(entry.lower() == host.lower() for entry in allowed) and (host == "localhost" or _is_address(host)):
         return list(addresses)
     return [found for found in addresses if not _is_own(str(found[3][0]))]
@@ -74,7 +74,7 @@ def _is_own(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """The head of a request: where it goes, and what is to be sent there first."""
+    """The head of a request: its destination, and what to send there first."""
 
     host: str
     port: int
@@ -83,9 +83,9 @@ class Request:
 
 
 def parse(head: bytes) -> Request:
-    """Read a request's head. Raises RefusedError."""
+    """Parse a request's head. Raises RefusedError."""
     line, _, rest = head.partition(b"\r\n")
-    if b"\n" in head.replace(b"\r\n", b""):  # some servers take it for the end of a line
+    if b"\n" in head.replace(b"\r\n", b""):  # some servers take a bare newline for the end of a line
         raise RefusedError("400 Bad Request", "a line ends with CR LF")
     words = line.decode("latin-1").split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -98,13 +98,13 @@ def parse(head: bytes) -> Request:
         raise RefusedError("400 Bad Request", "a proxy takes CONNECT, or an http:// address")
     authority, _, path = place.partition("/")
     host, port = _authority(authority, 80)
-    kept = b"".join(_plain(rest))
+    kept = b"".join(_end_to_end_fields(rest))
     named = f"{method} /{path} {version}\r\nHost: {authority}\r\nConnection: close\r\n"
     return Request(host, port, tunnel=False, head=named.encode("latin-1") + kept + b"\r\n")
 
 
-def _plain(fields: bytes) -> Iterator[bytes]:
-    """The header fields that go on: one Host, which is the one that was checked, and nothing about connections."""
+def _end_to_end_fields(fields: bytes) -> Iterator[bytes]:
+    """Yield the header fields to forward: one Host, with the checked name, and no hop-by-hop fields."""
     for field in fields.split(b"\r\n"):
         if field and field.partition(b":")[0].strip().lower() not in _REPLACED:
             yield field + b"\r\n"
@@ -168,7 +168,7 @@ class FenceProxy:
         if not allows(self._policy, request.host):
             raise RefusedError("403 Forbidden", f"isolation.network does not allow {request.host}")
         try:
-            found = socket.getaddrinfo(request.host.encode(), request.port, type=socket.SOCK_STREAM)  # of a name as text it would import
+            found = socket.getaddrinfo(request.host.encode(), request.port, type=socket.SOCK_STREAM)  # a str imports a codec
         except (OSError, UnicodeError):
             raise RefusedError("502 Bad Gateway", f"{request.host} has no address") from None
         addresses = [(family, kind, protocol, place) for family, kind, protocol, _, place in found]
@@ -185,7 +185,7 @@ class FenceProxy:
 
 
 def read_head(client: socket.socket) -> tuple[bytes, bytes]:
-    """Read the head of a request, and what came after it already. Raises RefusedError."""
+    """Read the head of a request, and the bytes after it. Raises RefusedError."""
     received = b""
     while b"\r\n\r\n" not in received:
         chunk = client.recv(_CHUNK)

@@ -1,1 +1,1 @@
-"""The agent's files, through workers that have the agent's rights."""
+"""The agent's files, accessed through workers that have the agent's rights."""

@@ -1,4 +1,4 @@
-"""Archives in the file worker: tar, tar.gz and zip, made and unpacked as streams."""
+"""Archives in the file worker: tar, tar.gz and zip, packed and unpacked as streams."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ type Excluded = Callable[[str], bool]
 
 
 def archive(request: WorkerFrame) -> WorkerFrame:
-    """Pack `paths` into the file `path`; each is a member under its own name. Sockets and devices are left out."""
+    """Pack `paths` into the archive `path`, each under its own name. Sockets and devices are left out."""
     header = request.header
     target = prepare(header)
     if os.path.lexists(target) and not header.get("overwrite"):
@@ -38,7 +38,7 @@ def archive(request: WorkerFrame) -> WorkerFrame:
 
 
 def _members(paths: list[str], excluded: Excluded, target: str) -> Iterator[tuple[str, str, os.stat_result]]:
-    """Give every file below `paths` with its name in the archive, parents first."""
+    """Yield every file below `paths` with its name in the archive, parents first."""
     for path in paths:
         top = os.path.basename(os.path.normpath(path)) or "."
         pending = [(path, top)]
@@ -107,10 +107,10 @@ def _add_to_zip(target: zipfile.ZipFile, path: str, name: str, status: os.stat_r
 
 
 def extract(request: WorkerFrame) -> WorkerFrame:
-    """Unpack the archive at `path` into the directory `destination`, which is made if need be.
+    """Unpack the archive at `path` into the directory `destination`, which is made if needed.
 
-    A member that would land outside it, a device, more than `limit` bytes or MAX_MEMBERS members are refused; members before it stay
-    where they were put. Existing files are replaced only with `overwrite`.
+    Refuses members outside of it, devices, more than `limit` bytes and more than MAX_MEMBERS members. Members before a
+    refused one stay. Existing files are replaced only with `overwrite`.
     """
     header = request.header
     destination = header["destination"]
@@ -130,7 +130,7 @@ def extract(request: WorkerFrame) -> WorkerFrame:
 
 
 class _Budget:
-    """What may still be unpacked."""
+    """The bytes and members that may still be unpacked."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -138,7 +138,7 @@ class _Budget:
         self.size = 0
 
     def take(self, size: int, members: int = 0) -> None:
-        """Count members and bytes; raises once they are too many."""
+        """Count members and bytes; raises at the limit."""
         self.members += members
         self.size += size
         if self.size > self._limit or self.members > MAX_MEMBERS:

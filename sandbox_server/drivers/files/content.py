@@ -1,4 +1,4 @@
-"""Reading in the file worker: contents, parts of them, descriptors, status."""
+"""Reading in the file worker: contents, line ranges, descriptors, status."""
 
 import errno
 import grp
@@ -24,7 +24,7 @@ TYPES = {
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
-    """Open a regular file and nothing else, never waiting: a pipe without a writer would block, a device may act on being opened."""
+    """Open a regular file without ever waiting: a pipe without a writer would block, and opening a device may act on it."""
     require_regular(os.stat(path), path)
     fd = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
@@ -41,12 +41,12 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def etag(status: os.stat_result) -> str:
-    """Give the quoted tag of a file's content: another one after every change."""
+    """Return the quoted entity tag of a file's content, which differs after every change."""
     return f'"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"'
 
 
 def describe(status: os.stat_result) -> dict[str, Any]:
-    """Give a status as plain values; times in nanoseconds since the epoch."""
+    """Return a status as plain values; times in nanoseconds since the epoch."""
     return {
         "type": TYPES.get(stat.S_IFMT(status.st_mode), "unknown"),
         "size": status.st_size,
@@ -64,38 +64,38 @@ def describe(status: os.stat_result) -> dict[str, Any]:
 
 
 def read(request: WorkerFrame) -> WorkerFrame:
-    """Read a file; EFBIG when it has more than `limit` bytes."""
+    """Read a file; EFBIG if it has more than `limit` bytes."""
     header = request.header
     fd, status = open_regular(header["path"])
     with open(fd, "rb") as file:
-        content = _everything(file, status.st_size, header["limit"])
-    return WorkerFrame(describe(status), _within(content, header))
+        content = _read_all(file, status.st_size, header["limit"])
+    return WorkerFrame(describe(status), _check_limit(content, header))
 
 
 def read_lines(request: WorkerFrame) -> WorkerFrame:
-    """Read the lines from `start` up to but not including `stop`; EFBIG when they have more than `limit` bytes.
+    """Read the lines from `start` up to but not including `stop`; EFBIG if they have more than `limit` bytes.
 
-    A file whose mark says that a newline has more than one byte is read whole, and the answer says so.
+    A file with a byte order mark of a multi-byte encoding is read whole, and the answer says so.
     """
     header = request.header
     fd, status = open_regular(header["path"])
     with open(fd, "rb") as file:
         whole = file.peek(2)[:2] in _WIDE_MARKS
         if whole:
-            content = _everything(file, status.st_size, header["limit"])
+            content = _read_all(file, status.st_size, header["limit"])
         else:
             content = _lines(file, header["start"], header["stop"], header["limit"])
-    return WorkerFrame(describe(status) | {"whole": whole}, _within(content, header))
+    return WorkerFrame(describe(status) | {"whole": whole}, _check_limit(content, header))
 
 
-def _within(content: bytes, header: dict[str, Any]) -> bytes:
+def _check_limit(content: bytes, header: dict[str, Any]) -> bytes:
     if len(content) > header["limit"]:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), header["path"])
     return content
 
 
-def _everything(file: IO[bytes], size: int, limit: int) -> bytes:
-    """Read to the end, or a little beyond the limit; files in /proc have content although their size is 0."""
+def _read_all(file: IO[bytes], size: int, limit: int) -> bytes:
+    """Read to the end, or a little over the limit. Files in /proc have content although their size is 0."""
     content = file.read(min(size, limit) + 1)
     while len(content) <= limit and (piece := file.read(_BEYOND)):
         content += piece
@@ -115,13 +115,13 @@ def _lines(file: IO[bytes], start: int, stop: int | None, limit: int) -> bytes:
 
 
 def open_file(request: WorkerFrame) -> WorkerFrame:
-    """Open a file for reading and hand over the descriptor, which is at the start of the file."""
+    """Open a file for reading and pass on the descriptor, at the start of the file."""
     fd, status = open_regular(request.header["path"])
     return WorkerFrame(describe(status), fds=[fd])
 
 
 def stat_file(request: WorkerFrame) -> WorkerFrame:
-    """Say what is at a path: a link itself unless `follow`, with where it leads, and the file system it is on."""
+    """Return the status of a path, and of its file system. Without `follow`, a symlink's own status and target."""
     path = request.header["path"]
     status = os.stat(path) if request.header["follow"] else os.lstat(path)
     answer = describe(status) | {

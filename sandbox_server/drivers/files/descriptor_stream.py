@@ -1,4 +1,4 @@
-"""Bytes of large files, on descriptors that a worker opened: piece by piece, in threads, with flat memory."""
+"""Streaming of large files on descriptors that a worker opened: in pieces, in threads, with constant memory."""
 
 import asyncio
 import errno
@@ -16,7 +16,7 @@ PIECE = 512 << 10
 
 
 class _Descriptor:
-    """An open file. It is closed only when no thread uses it any more: its number may be another file's a moment later."""
+    """An open file. It is closed only when no thread uses it, because its number may be reused at once."""
 
     def __init__(self, fd: int, threads: Executor) -> None:
         self.fd = fd
@@ -25,7 +25,7 @@ class _Descriptor:
         self._closed = False
 
     def close(self) -> None:
-        """Close the file; twice does nothing."""
+        """Close the file. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -56,7 +56,7 @@ class OpenFile(_Descriptor):
         self.status = status
 
     async def chunks(self, start: int, stop: int) -> AsyncIterator[bytes]:
-        """Read from `start` up to but not including `stop`; raises Conflict when the file has become shorter than that."""
+        """Read from `start` up to but not including `stop`; raises Conflict if the file has become shorter."""
         while start < stop:
             chunk = await self._run(partial(os.pread, self.fd, min(PIECE, stop - start), start))
             if not chunk:
@@ -71,7 +71,7 @@ class OpenFile(_Descriptor):
 
 
 class StagedFile(_Descriptor):
-    """A file in the making; leaving the context closes it, and unless it was committed by then it never was."""
+    """A file that is being written. Leaving the context closes it; unless it was committed, it is discarded."""
 
     def __init__(self, fd: int, threads: Executor, fail: Callable[[int], FileError]) -> None:
         super().__init__(fd, threads)
@@ -80,14 +80,14 @@ class StagedFile(_Descriptor):
         self._pending = bytearray()
 
     async def write(self, chunk: bytes) -> None:
-        """Add to the end of the file; raises FileError, such as for a full disk."""
+        """Append to the file; raises FileError, for example if the disk is full."""
         self._pending += chunk
         self.size += len(chunk)
         if len(self._pending) >= PIECE:
             await self.flush()
 
     async def flush(self) -> None:
-        """Hand everything to the kernel."""
+        """Write buffered bytes to the kernel."""
         content, self._pending = self._pending, bytearray()
         try:
             await self._run(partial(_write_all, self.fd, content))

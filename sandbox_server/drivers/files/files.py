@@ -1,6 +1,7 @@
 """The agent's files. This process never opens a path of the agent: workers do, with the agent's rights.
 
-A few workers per user serve one operation each at a time. One that exceeds its deadline is ended, and another takes its place.
+Each user has a few workers, and each worker serves one operation at a time. A worker that exceeds its deadline is
+killed and replaced.
 """
 
 import asyncio
@@ -16,17 +17,17 @@ from sandbox_server.drivers.files.operations import FileAccess, User
 from sandbox_server.drivers.files.worker_channel import FileWorkerChannel, NotSent
 
 MAX_WORKERS = 8
-"""Operations of one user that run at once; more of them wait."""
+"""Limit of concurrent operations per user. Further ones wait."""
 MAX_IDLE = 2
-"""Workers of one user that are kept while there is nothing to do."""
+"""Idle workers that are kept per user."""
 MAX_THREADS = 16
 """Threads that move the bytes of uploads and downloads."""
 BUSY_SECONDS = 10.0
-"""How long an operation waits for a worker before it is told that all are busy."""
+"""Seconds that an operation waits for a worker before it fails as busy."""
 
 
 class FileWorkers(Protocol):
-    """Where workers come from; `Processes` is one."""
+    """Starts workers; `Processes` implements it."""
 
     async def worker(self, user: User) -> socket.socket: ...
 
@@ -38,11 +39,11 @@ class _Pool:
 
 
 class Files:
-    """Operations on the agent's files, through workers that are started when they are needed."""
+    """Operations on the agent's files, through workers that are started on demand."""
 
     def __init__(self, workers: FileWorkers, *, home: str) -> None:
         self.home = home
-        """What `~` stands for."""
+        """The directory that `~` stands for."""
         self.threads: Executor = ThreadPoolExecutor(MAX_THREADS, "files")
         self._workers = workers
         self._pools: dict[User, _Pool] = {"agent": _Pool(), "root": _Pool()}
@@ -58,17 +59,17 @@ class Files:
         self.threads.shutdown(wait=False, cancel_futures=True)
 
     def access(self, operation: str, *, sudo: bool = False, timeout: float = 30.0) -> FileAccess:
-        """Give the operations on files, as the agent or with `sudo` as root, each within `timeout` seconds.
+        """Return the file operations as the agent, or with `sudo` as root, each within `timeout` seconds.
 
-        `operation` is the word by which errors call what is done.
+        `operation` is its name in error messages.
         """
         return FileAccess(self, operation, "root" if sudo else "agent", timeout)
 
     async def call(self, user: User, request: WorkerFrame, timeout: float) -> WorkerFrame:
-        """Have a worker do one thing.
+        """Send one request to a worker and return its answer.
 
-        Raises TimeoutError after `timeout` seconds, ConnectionError when the worker died at it, PermissionDenied where `user` is not
-        allowed, ResourceExhausted while every worker is busy, Unavailable when none can be started.
+        Raises TimeoutError after `timeout` seconds, ConnectionError if the worker died, PermissionDenied if `user` is
+        not allowed, ResourceExhausted while every worker is busy, Unavailable if none can be started.
         """
         pool = self._pools[user]
         try:

@@ -1,7 +1,7 @@
-"""Frames between the API and a file worker: a JSON header, raw bytes after it, descriptors beside it.
+"""Frames between the API and a file worker: a JSON header, raw bytes after it, and descriptors.
 
-The first eight bytes are the lengths of both, as network-order 32-bit numbers. Descriptors ride on the first byte of a frame.
-File contents are raw bytes, never JSON.
+The first eight bytes are the lengths of both, as 32-bit numbers in network order. Descriptors come with the first byte
+of a frame. File contents are raw bytes, never JSON.
 """
 
 import json
@@ -17,32 +17,32 @@ from sandbox_server.drivers.ipc.descriptor_passing import receive_fds
 
 LENGTHS = struct.Struct("!II")
 MAX_HEADER = 64 << 20
-"""Bytes of JSON: a listing of every entry that one call may ask for."""
+"""Limit in bytes of the JSON header: the listing of as many entries as one call may request."""
 MAX_PAYLOAD = 256 << 20
-"""Raw bytes: the largest file that is read or written in one piece."""
+"""Limit in bytes of the payload: the largest file that is read or written in one piece."""
 MAX_FDS = 4
 CHUNK = 256 << 10
 
 
 class BrokenFrame(ConnectionError):
-    """The other side sent something that is not a frame, or went away in the middle of one."""
+    """The other side sent an invalid frame, or closed in the middle of one."""
 
 
 @dataclass(slots=True)
 class WorkerFrame:
-    """One request or answer; whoever holds it owns its descriptors."""
+    """One request or answer. Its holder owns its descriptors."""
 
     header: dict[str, Any]
     payload: bytes = b""
     fds: list[int] = field(default_factory=list)
 
     def close(self) -> None:
-        """Close the descriptors that nobody took."""
+        """Close the descriptors that were not taken."""
         close_all(self.fds)
         self.fds = []
 
     def encode(self) -> bytes:
-        """Give the lengths and the header; the payload follows them on the wire."""
+        """Return the lengths and the header. The payload follows them on the wire."""
         header = json.dumps(self.header, separators=(",", ":")).encode()
         if len(header) > MAX_HEADER or len(self.payload) > MAX_PAYLOAD:
             raise BrokenFrame("the frame is too long")
@@ -50,7 +50,7 @@ class WorkerFrame:
 
 
 class Assembler:
-    """Puts one frame together from what arrives, however it is cut."""
+    """Assembles a frame from received pieces."""
 
     def __init__(self) -> None:
         self._received = bytearray()
@@ -58,7 +58,7 @@ class Assembler:
 
     @property
     def missing(self) -> int:
-        """How many more bytes the frame needs, as far as is known by now; 0 once it is whole."""
+        """Return how many more bytes the frame needs, as far as known; 0 once it is complete."""
         have = len(self._received)
         if have < LENGTHS.size:
             return LENGTHS.size - have
@@ -68,7 +68,10 @@ class Assembler:
         return int(LENGTHS.size + header + payload - have)
 
     def receive(self, sock: socket.socket) -> bool:
-        """Take what the socket has, up to the end of the frame; False once the other side has closed between two frames."""
+        """Receive available bytes up to the end of the frame.
+
+        Return False if the other side has closed between two frames.
+        """
         limit = min(self.missing, CHUNK)
         chunk, fds, flags = receive_fds(sock, limit, MAX_FDS)
         self._fds += fds
@@ -80,7 +83,7 @@ class Assembler:
         return bool(chunk)
 
     def frame(self) -> WorkerFrame:
-        """Give the whole frame, and begin a new one."""
+        """Return the complete frame, and start a new one."""
         length, _ = LENGTHS.unpack_from(self._received)
         start = LENGTHS.size + length
         try:
@@ -94,7 +97,7 @@ class Assembler:
         return frame
 
     def discard(self) -> None:
-        """Close the descriptors of a frame that will not be finished."""
+        """Close the descriptors of an incomplete frame."""
         close_all(self._fds)
         self._fds = []
 
@@ -113,7 +116,7 @@ def receive(sock: socket.socket) -> WorkerFrame | None:
 
 
 def send(sock: socket.socket, frame: WorkerFrame) -> None:
-    """Send one frame on a blocking socket; the caller keeps its own copies of the descriptors."""
+    """Send one frame on a blocking socket. The caller keeps its own copies of the descriptors."""
     head = frame.encode()
     sent = socket.send_fds(sock, [head], frame.fds)
     sock.sendall(head[sent:])
@@ -121,7 +124,7 @@ def send(sock: socket.socket, frame: WorkerFrame) -> None:
 
 
 def close_all(fds: Sequence[int]) -> None:
-    """Close descriptors, forgiving one that is closed already."""
+    """Close descriptors, and ignore those that are closed already."""
     for fd in fds:
         with suppress(OSError):
             os.close(fd)

@@ -1,4 +1,4 @@
-"""What is known of files: values that operations give back."""
+"""Metadata of files, as operations return it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ type FileKind = Literal["file", "directory", "symlink", "fifo", "socket", "chara
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """What the kernel says of a file. Times are nanoseconds since the epoch, `mode` has permission bits only."""
+    """A file's status. Times are nanoseconds since the epoch; `mode` has permission bits only."""
 
     type: FileKind
     size: int
@@ -26,7 +26,7 @@ class FileStatus:
 
 @dataclass(frozen=True, slots=True)
 class Filesystem:
-    """Where a file is: bytes in all, bytes an ordinary user can still write, whether writing is off."""
+    """The file system of a file: total bytes, bytes available to ordinary users, and whether it is read-only."""
 
     total: int
     free: int
@@ -35,39 +35,39 @@ class Filesystem:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """A status with everything that takes a further look."""
+    """A status with everything that needs a further system call."""
 
     status: FileStatus
     owner: str
     group: str
     real_path: str
     target: str | None
-    """What a symbolic link says."""
+    """The target of a symlink."""
     leads_to: FileKind | None
-    """The kind of thing a link leads to; None when it leads nowhere."""
+    """The kind of file that a symlink leads to; None if it is dangling."""
     filesystem: Filesystem | None
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryEntry:
-    """One entry of a directory; no status when it went away while it was listed."""
+    """One entry of a directory; without a status if it vanished during the listing."""
 
     path: str
-    """Relative to the directory that was listed."""
+    """Relative to the listed directory."""
     directory: bool
-    """A directory, or a link to one."""
+    """Whether it is a directory, or a symlink to one."""
     link: bool
     status: FileStatus | None
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryListing:
-    """Some of the entries of a tree, and how many there are in all."""
+    """A part of a tree's entries, and their total number."""
 
     entries: list[DirectoryEntry]
     total: int
     directories: int
     unreadable: int
-    """Directories that could not be looked into."""
+    """Directories that could not be read."""
     incomplete: bool
-    """The walk ended early: there are more entries than `total`."""
+    """Whether the walk ended early, so that there are more entries than `total`."""

@@ -1,4 +1,4 @@
-"""File modes as chmod(1) takes them: `0755`, `u+x`, `go-w,a=r`."""
+"""File modes in the syntax of chmod(1): `0755`, `u+x`, `go-w,a=r`."""
 
 import re
 
@@ -11,7 +11,10 @@ _BITS = {"r": 4, "w": 2, "x": 1}
 
 
 def change_mode(mode: int, wanted: str) -> int:
-    """Apply `wanted` to the mode of a file, type bits included, and give the new permission bits; FileRefused when it is not a mode."""
+    """Apply `wanted` to the mode of a file, type bits included, and return the new permission bits.
+
+    Raises FileRefused for an invalid mode.
+    """
     if re.fullmatch(r"[0-7]{1,4}", wanted):
         return int(wanted, 8)
     bits = mode & 0o7777

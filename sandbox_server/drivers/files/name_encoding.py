@@ -1,7 +1,8 @@
-"""Names of files on the wire: any name the kernel allows, as text that any JSON library accepts.
+"""File names on the wire: any name that the kernel allows, as text that any JSON library accepts.
 
-A name in Linux is bytes. One that is UTF-8 travels as itself; a byte that is not travels as U+EF80 + (byte - 0x80), as in MirBSD's
-OPTU-8, and so does each byte of a real character of that range. Both directions are exact, so a name from a listing opens that file.
+A name in Linux is bytes. Valid UTF-8 is sent as it is. Any other byte is sent as U+EF80 + (byte - 0x80), as in MirBSD's
+OPTU-8, and so is each byte of a real character of that range. Both directions are exact, so a name from a listing opens
+that file.
 """
 
 import os
@@ -14,7 +15,7 @@ _ESCAPED: Final = re.compile("[\udc80-\udcff]+")
 
 
 def to_wire(name: str) -> str:
-    """Give the wire form of a name as `os.listdir` gives it, with surrogate escapes."""
+    """Encode a name from `os.listdir`, with surrogate escapes, for the wire."""
     if name.isascii():
         return name
     name = _CARRIERS.sub(lambda found: os.fsencode(found[0]).decode("ascii", "surrogateescape"), name)
@@ -22,7 +23,7 @@ def to_wire(name: str) -> str:
 
 
 def from_wire(name: str) -> str:
-    """Give the name for the kernel; raises ValueError for text that no file can have as its name."""
+    """Decode a name for the kernel. Raises ValueError for text that cannot be a file's name."""
     if "\0" in name:
         raise ValueError("a path cannot contain a NUL character")
     if name.isascii():

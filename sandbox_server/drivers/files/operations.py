@@ -1,4 +1,4 @@
-"""Operations on files, typed: what a feature calls."""
+"""Typed operations on files, for features."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from sandbox_server.drivers.files.message_frames import MAX_PAYLOAD, WorkerFrame
 from sandbox_server.drivers.files.metadata import Details, DirectoryEntry, DirectoryListing, FileStatus, Filesystem
 
 MAX_READ = 64 << 20
-"""Bytes that are read into memory at once; larger files are read in parts or downloaded."""
+"""Limit in bytes of a file that is read into memory. Larger files are read in parts or downloaded."""
 
 type User = Literal["agent", "root"]
 type SortKey = Literal["path", "name", "size", "modified", "type"]
@@ -22,7 +22,7 @@ type ArchiveFormat = Literal["tar", "tar.gz", "zip"]
 
 
 class Pool(Protocol):
-    """Who has workers do things; `Files` is one."""
+    """Sends requests to workers; `Files` implements it."""
 
     home: str
     threads: Executor
@@ -32,9 +32,9 @@ class Pool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
-    """Operations in the name of one user, as text of any name the kernel allows (`names`).
+    """Operations as one user. Names are in the encoding of `name_encoding`.
 
-    Paths are absolute or begin with `~/`. A failure is a `FileError`, or a `Conflict` where the file is not the one of `if_match`.
+    Paths are absolute or begin with `~/`. Raises FileError, or Conflict if the file does not match `if_match`.
     """
 
     files: Pool
@@ -50,7 +50,7 @@ class FileAccess:
     async def read_lines(self, path: str, start: int, stop: int | None, *, limit: int = MAX_READ) -> tuple[bytes, FileStatus, bool]:
         """Read the lines from `start` up to but not including `stop`, counted from 0; at most `limit` bytes.
 
-        The last value says that this is the whole file: its lines cannot be told apart before it is decoded.
+        The last value is true if the whole file was read, because its lines can only be told apart after decoding.
         """
         answer = await self._do({"op": "read_lines", "path": path, "limit": limit, "start": start, "stop": stop})
         return answer.payload, _status(answer.header), answer.header["whole"]
@@ -66,31 +66,34 @@ class FileAccess:
         mode: int | None = None,
         if_match: str | None = None,
     ) -> FileStatus:
-        """Replace a file whole, or `append` to it; `mode` is for a new one, `exclusive` refuses one that is there."""
+        """Replace a file whole, or `append` to it.
+
+        `mode` is for a new file. `exclusive` refuses to replace an existing one.
+        """
         if len(content) > MAX_PAYLOAD:
             raise self._error(errno.EFBIG, path)
         options = {"append": append, "exclusive": exclusive, "parents": parents, "mode": mode, "if_match": if_match}
         return _status((await self._do({"op": "write", "path": path, **options}, content)).header)
 
     async def open(self, path: str) -> OpenFile:
-        """Open a regular file for reading; the caller closes it."""
+        """Open a regular file for reading. The caller closes it."""
         answer = await self._do({"op": "open", "path": path})
         return OpenFile(self._descriptor(answer, path), _status(answer.header), self.files.threads)
 
     async def stage(self, path: str, *, parents: bool = True, if_match: str | None = None) -> StagedFile:
-        """Begin a file that takes its place, or the place of the one at `path`, when it is committed."""
+        """Begin a file that replaces the one at `path` when it is committed."""
         answer = await self._do({"op": "stage", "path": path, "parents": parents, "if_match": if_match})
         return StagedFile(self._descriptor(answer, path), self.files.threads, lambda number: self._error(number, path))
 
     async def commit(self, made: StagedFile | OpenFile, path: str, *, exclusive: bool = False, if_match: str | None = None) -> FileStatus:
-        """Put a file that was staged, or that is somewhere else, in its place in one step; elsewhere it stays, too."""
+        """Move a staged file into place in one step. A file from another file system is copied and stays."""
         if isinstance(made, StagedFile):
             await made.flush()
         header = {"op": "commit", "path": path, "parents": True, "exclusive": exclusive, "if_match": if_match}
         return _status((await self._do(header, fds=[made.fd])).header)
 
     async def stat(self, path: str, *, follow: bool = True) -> Details:
-        """Say what is at a path; a link itself unless `follow`."""
+        """Return the status of a path. Without `follow`, a symlink's own status."""
         header = (await self._do({"op": "stat", "path": path, "follow": follow})).header
         system = header.pop("filesystem", None)
         return Details(
@@ -120,7 +123,10 @@ class FileAccess:
         offset: int = 0,
         limit: int,
     ) -> DirectoryListing:
-        """List a tree: by a glob for relative paths, for names alone, or by endings of files. Links are not followed."""
+        """List a tree, filtered by a glob for relative paths, by a glob for names, or by suffixes.
+
+        Symlinks are not followed.
+        """
         header = {
             "op": "walk",
             "path": path,
@@ -143,32 +149,32 @@ class FileAccess:
         return DirectoryListing(entries, **found)
 
     async def mkdir(self, path: str, *, parents: bool = True, exists_ok: bool = True, mode: int | None = None) -> bool:
-        """Make a directory; False when it was there."""
+        """Make a directory. Return False if it existed."""
         answer = await self._do({"op": "mkdir", "path": path, "parents": parents, "exists_ok": exists_ok, "mode": mode})
         return bool(answer.header["made"])
 
     async def move(self, path: str, destination: str, *, overwrite: bool = False, parents: bool = True) -> FileStatus:
-        """Rename, or copy and delete across file systems; `destination` is the new path itself."""
+        """Rename, or copy and delete across file systems. `destination` is the new path itself."""
         header = {"op": "move", "path": path, "destination": destination, "overwrite": overwrite, "parents": parents}
         return _status((await self._do(header)).header)
 
     async def copy(
         self, path: str, destination: str, *, recursive: bool = False, overwrite: bool = False, parents: bool = True
     ) -> tuple[FileStatus, list[str]]:
-        """Copy a file or a tree; gives what could not be copied: sockets and devices."""
+        """Copy a file or a tree. Return the paths that cannot be copied: sockets and devices."""
         options = {"recursive": recursive, "overwrite": overwrite, "parents": parents}
         header = (await self._do({"op": "copy", "path": path, "destination": destination, **options})).header
         return _status(header), header["left_out"]
 
     async def delete(self, path: str, *, recursive: bool = False, missing_ok: bool = False, if_match: str | None = None) -> bool:
-        """Delete a file, or with `recursive` a tree; False when there was nothing."""
+        """Delete a file, or with `recursive` a tree. Return False if nothing existed."""
         options = {"recursive": recursive, "missing_ok": missing_ok, "if_match": if_match}
         return bool((await self._do({"op": "delete", "path": path, **options})).header["deleted"])
 
     async def change(
         self, path: str, *, mode: str | None = None, owner: str | None = None, group: str | None = None, recursive: bool = False
     ) -> tuple[FileStatus, int]:
-        """Change mode, owner or group; gives how many entries were changed."""
+        """Change mode, owner or group. Return also the number of changed entries."""
         options = {"mode": mode, "owner": owner, "group": group, "recursive": recursive}
         header = (await self._do({"op": "change", "path": path, **options})).header
         return _status(header), header["changed_entries"]
@@ -176,14 +182,14 @@ class FileAccess:
     async def archive(
         self, paths: Sequence[str], path: str, form: ArchiveFormat, *, exclude: Sequence[str] = (), overwrite: bool = False
     ) -> tuple[FileStatus, int]:
-        """Pack files into an archive; gives how many members it has."""
+        """Pack files into an archive. Return also its number of members."""
         packed = [self.absolute(each) for each in paths]
         header = {"op": "archive", "path": path, "paths": packed, "format": form, "exclude": list(exclude), "overwrite": overwrite}
         answer = (await self._do({**header, "parents": True})).header
         return _status(answer), answer["members"]
 
     async def extract(self, path: str, destination: str, *, limit: int, overwrite: bool = False) -> tuple[int, int]:
-        """Unpack an archive into a directory; gives how many members and bytes it held."""
+        """Unpack an archive into a directory. Return the numbers of members and bytes."""
         answer = (
             await self._do({"op": "extract", "path": path, "destination": destination, "limit": limit, "overwrite": overwrite})
         ).header
@@ -208,7 +214,7 @@ class FileAccess:
         return answer
 
     def _descriptor(self, answer: WorkerFrame, path: str) -> int:
-        """The one descriptor of an answer, of a regular file: reading anything else may wait for ever."""
+        """Return the answer's only descriptor. It must be a regular file: reading anything else may block for ever."""
         if len(answer.fds) == 1 and stat.S_ISREG(os.fstat(answer.fds[0]).st_mode):
             return answer.fds[0]
         answer.close()
@@ -218,7 +224,7 @@ class FileAccess:
         return self._refusal("io_error", "the file worker's answer is none", path, errno.EIO)
 
     def absolute(self, path: str) -> str:
-        """Give a path as workers take it: `~` stands for the agent's home."""
+        """Return a path in the form that workers expect: with the agent's home for `~`."""
         if path == "~" or path.startswith("~/"):
             return self.files.home + path[1:]
         if not path.startswith("/"):
@@ -251,7 +257,7 @@ _HINTS = {
 
 
 class _Told(dict[str, Any]):
-    """What an answer says; asked for what it does not say, it fails as a file operation does."""
+    """An answer's fields. A missing field raises FileError."""
 
     def __init__(self, said: dict[str, Any], broken: FileError) -> None:
         super().__init__(said)

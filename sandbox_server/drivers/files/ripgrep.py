@@ -1,4 +1,4 @@
-"""Searching in files with ripgrep, run as the agent; its JSON is read as it comes, so that memory does not grow with what is found."""
+"""Search with ripgrep, run as the agent. Its JSON is parsed as it arrives, so memory does not grow with the matches."""
 
 import asyncio
 import base64
@@ -15,18 +15,18 @@ from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, User, put_down
 
 MAX_LINE = 4096
-"""Characters of a line that are kept, around what matched."""
+"""Limit of characters of a line around a match."""
 MAX_KEPT = 16 << 20
-"""Characters that are kept in all."""
+"""Limit of characters of all matches together."""
 MAX_EVENT = 64 << 20
-"""Bytes of one line of ripgrep's JSON."""
+"""Limit in bytes of one line of ripgrep's JSON."""
 _STDERR = 8 << 10
 _ALWAYS = ("rg", "--json", "--no-config", "--engine=auto", "--sort=path")
 
 
 @dataclass(slots=True)
 class RipgrepMatch:
-    """One line that matched, or several for a pattern that spans lines."""
+    """One matching line, or several for a pattern that spans lines."""
 
     file: str
     line: int
@@ -34,14 +34,14 @@ class RipgrepMatch:
     text: str
     """Without the newline at its end."""
     cut: bool
-    """The line is longer than what is kept of it."""
+    """Whether the text is shortened."""
     before: list[str]
     after: list[str]
 
 
 @dataclass(slots=True)
 class RipgrepResult:
-    """What a search gave. `total` counts every match, also those beyond `limit`; it is a lower bound when `ended` is false."""
+    """The result of a search. `total` counts every match, also beyond `limit`; a lower bound if `ended` is false."""
 
     matches: list[RipgrepMatch] = field(default_factory=list)
     total: int = 0
@@ -49,15 +49,15 @@ class RipgrepResult:
     files_matched: int | None = None
     ended: bool = False
     problem: str | None = None
-    """Why some of it could not be searched, in ripgrep's words."""
+    """Why a part could not be searched, in ripgrep's words."""
 
 
 type Wanted = Callable[[str], bool]
-"""Whether a file, by its absolute path, counts."""
+"""Whether a file, given its absolute path, is included."""
 
 
 class Collector:
-    """Reads ripgrep's JSON and keeps the matches in wanted files from `offset` on, at most `limit`, with their context."""
+    """Parses ripgrep's JSON and keeps matches in included files: from `offset` on, at most `limit`, with context."""
 
     def __init__(self, *, before: int = 0, after: int = 0, offset: int = 0, limit: int, wanted: Wanted = lambda _: True) -> None:
         self.found = RipgrepResult()
@@ -75,7 +75,7 @@ class Collector:
         self._kept = 0
 
     def take(self, chunk: bytes) -> None:
-        """Read some more output."""
+        """Parse more output."""
         self._rest += chunk
         if b"\n" not in chunk:
             self.full |= len(self._rest) > MAX_EVENT
@@ -148,11 +148,11 @@ class Ripgrep:
     async def search(
         self, options: Sequence[str], path: str, into: Collector, *, cwd: str = "/", user: User = "agent", timeout: float
     ) -> RipgrepResult:
-        """Search `path` with ripgrep's `options` and give what `into` collected; what came in time, when it takes longer.
+        """Search `path` with ripgrep's `options` and return what `into` collected, which is a part after a timeout.
 
         Globs among the options are for paths below `cwd`.
 
-        Raises InvalidArgument with ripgrep's own words for a pattern or option that it does not take.
+        Raises InvalidArgument with ripgrep's message for an invalid pattern or option.
         """
         complaints, full = Capture(_STDERR), asyncio.Event()
 
@@ -167,18 +167,18 @@ class Ripgrep:
             )
             stdout.release()
             stderr.release()
-            await _ended(process, full, timeout)
+            await _wait_or_kill(process, full, timeout)
             await stdout.settle()
             await stderr.settle()
         if process.exit is not None and process.exit.code == 2:
-            into.found.problem = _cleaned(complaints.bytes())
+            into.found.problem = _error_text(complaints.bytes())
             if not into.found.ended:
                 raise InvalidArgument(into.found.problem)
         return into.found
 
 
-async def _ended(process: Process, full: asyncio.Event, timeout: float) -> None:
-    """Wait for the end; stop it when it takes too long, or when nothing of what it finds can be kept any more."""
+async def _wait_or_kill(process: Process, full: asyncio.Event, timeout: float) -> None:
+    """Wait for the end. Kill the process after `timeout`, or when no further match can be kept."""
     waiting = {start_task(process.wait()), start_task(full.wait())}
     try:
         await asyncio.wait(waiting, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -206,6 +206,6 @@ def _around(text: str, submatches: list[dict[str, Any]]) -> tuple[str, bool]:
     return text[start : start + MAX_LINE], True
 
 
-def _cleaned(complaint: bytes) -> str:
+def _error_text(complaint: bytes) -> str:
     text = complaint.decode("utf-8", "replace").strip()
     return text.removeprefix("rg: ") or "ripgrep could not search"

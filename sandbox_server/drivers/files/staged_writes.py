@@ -1,8 +1,9 @@
-"""Writing in the file worker: a file is made whole out of sight, then takes its place in one step.
+"""Atomic writes in the file worker: a file is written without a name, then moved into place in one step.
 
-The new content goes to a file without a name (O_TMPFILE) in the target's directory, so a writer that dies leaves nothing behind. It gets
-the mode, owner and extended attributes of the file it replaces. A symbolic link stays: what it leads to is replaced.
-Where a directory cannot be written but the file can, or the owner could not be kept, the file is overwritten in place instead.
+The content goes to an unnamed file (O_TMPFILE) in the target's directory, so an interrupted write leaves nothing
+behind. The file gets the mode, owner and extended attributes of the one that it replaces. A symlink is kept, and its
+target is replaced. If the directory is not writable but the file is, or the owner cannot be kept, the file is
+overwritten in place.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ from sandbox_server.drivers.files.name_encoding import to_wire
 from sandbox_server.drivers.files.worker_errors import FileRefused, require_regular
 
 STAGING_PREFIX = ".~tandem-"
-"""Begins the name that a staged file has for a moment; watches do not report such names."""
+"""Prefix of a staged file's temporary name. Watches do not report such names."""
 
 _LINKS_FOLLOWED = 40
 _NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
@@ -36,7 +37,7 @@ _RENAME_NOREPLACE = 1
 
 
 def resolve(path: str) -> str:
-    """Follow symbolic links at the end of a path, so that what they lead to is written and they stay; it need not exist."""
+    """Resolve symlinks at the end of a path, so that their target is written. The target need not exist."""
     for _ in range(_LINKS_FOLLOWED):
         try:
             link = os.readlink(path)
@@ -49,7 +50,7 @@ def resolve(path: str) -> str:
 
 
 def existing(path: str) -> os.stat_result | None:
-    """Give the status of the regular file at a path, None where there is nothing; raises for anything else."""
+    """Return the status of the regular file at a path; None if there is none. Raises for other kinds of files."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -71,7 +72,7 @@ def write(request: WorkerFrame) -> WorkerFrame:
 
 
 def stage(request: WorkerFrame) -> WorkerFrame:
-    """Open a nameless file for the content that will take the place of `path`; `commit` names it."""
+    """Open an unnamed file for the new content of `path`. `commit` gives it the name."""
     header = request.header
     target = prepare(header)
     status = existing(target)
@@ -80,12 +81,12 @@ def stage(request: WorkerFrame) -> WorkerFrame:
 
 
 def commit_staged(request: WorkerFrame) -> WorkerFrame:
-    """Put the staged file that came with the request in its place."""
+    """Move the staged file that came with the request into place."""
     return WorkerFrame(describe(commit(request.fds[0], prepare(request.header), request.header)))
 
 
 def prepare(header: dict[str, Any]) -> str:
-    """Give the path to write, links followed; with `parents`, make its directory."""
+    """Return the path to write, with symlinks resolved; with `parents`, make its directory."""
     target = resolve(header["path"])
     if os.path.basename(target) in ("", ".", ".."):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
@@ -96,7 +97,7 @@ def prepare(header: dict[str, Any]) -> str:
 
 @contextmanager
 def staged(target: str) -> Iterator[int]:
-    """Open a nameless file that `commit` can put in the place of `target`."""
+    """Open an unnamed file that `commit` can move to `target`."""
     fd = _open_staged(target, existing(target))
     try:
         yield fd
@@ -105,29 +106,30 @@ def staged(target: str) -> Iterator[int]:
 
 
 def commit(fd: int, target: str, header: dict[str, Any]) -> os.stat_result:
-    """Make the staged file at `fd` the file at `target`.
+    """Move the staged file at `fd` to `target`.
 
-    `header` may say `mode` for a new file, `exclusive` (EEXIST when there is one) and `if_match` (the etag it must have).
+    `header` may have `mode` for a new file, `exclusive` (EEXIST if the target exists) and `if_match` (the etag that it
+    must have).
     """
     current = existing(target)
     check_match(header, current)
     try:
-        with _named(fd, os.path.dirname(target) or "/") as (name, kept):
+        with _with_temporary_name(fd, os.path.dirname(target) or "/") as (name, kept):
             if current is None or header.get("exclusive"):
                 os.fchmod(kept, header.get("mode") or _new_mode())
                 put_new(name, target)
             else:
-                _adopt(kept, current, target)
+                _copy_metadata(kept, current, target)
                 os.rename(name, target)
             return os.fstat(kept)
     except OSError as error:
         if current is None or error.errno not in _NOT_REPLACEABLE:
             raise
-    return _overwrite(fd, target)
+    return _overwrite_in_place(fd, target)
 
 
 def put_new(name: str, target: str) -> None:
-    """Move a file to a path where nothing is; EEXIST when something is, with no moment in which it could be lost."""
+    """Move a file to a path that must not exist (EEXIST). The file exists under one of both names at any time."""
     try:
         os.link(name, target, follow_symlinks=False)
     except OSError as error:
@@ -139,7 +141,7 @@ def put_new(name: str, target: str) -> None:
 
 
 def rename_new(source: str, target: str) -> None:
-    """Rename to a path where nothing is; EEXIST when something is."""
+    """Rename to a path that must not exist (EEXIST)."""
     if _LIBC.renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), _RENAME_NOREPLACE) == 0:
         return
     number = ctypes.get_errno()
@@ -150,8 +152,8 @@ def rename_new(source: str, target: str) -> None:
     os.rename(source, target)
 
 
-def pour(source: int, destination: int) -> None:
-    """Copy everything from one descriptor to another, in the kernel where it can."""
+def copy_content(source: int, destination: int) -> None:
+    """Copy everything from one descriptor to another, in the kernel if possible."""
     try:
         while os.copy_file_range(source, destination, _PIECE):
             pass
@@ -178,7 +180,7 @@ def _open_staged(target: str, current: os.stat_result | None) -> int:
     except OSError as error:
         if current is None or not isinstance(error, PermissionError):
             raise OSError(error.errno, os.strerror(error.errno or errno.EIO), target) from None
-    os.close(open_regular(target, os.O_WRONLY)[0])  # it will be overwritten in place: fail now if it cannot
+    os.close(open_regular(target, os.O_WRONLY)[0])  # it will be overwritten in place: fail now if it cannot be
     return _open_nameless("/tmp")
 
 
@@ -195,12 +197,15 @@ def _open_nameless(directory: str) -> int:
 
 
 @contextmanager
-def _named(fd: int, directory: str) -> Iterator[tuple[str, int]]:
-    """Give the nameless file a name in `directory`, and the descriptor of the file so named: a copy where linking is not possible."""
+def _with_temporary_name(fd: int, directory: str) -> Iterator[tuple[str, int]]:
+    """Give the unnamed file a name in `directory`, and yield the name with a descriptor.
+
+    It is a copy if linking is not possible.
+    """
     name = staging_name(directory)
     kept = fd
     try:
-        # Only with a directory descriptor does Python call linkat(2), which can follow; an absolute path does not use it.
+        # Python calls linkat(2), which can follow, only with a directory descriptor; an absolute path ignores it.
         os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd, follow_symlinks=True)
     except OSError as error:
         if error.errno not in _NO_LINK:
@@ -209,7 +214,7 @@ def _named(fd: int, directory: str) -> Iterator[tuple[str, int]]:
     try:
         if kept != fd:
             os.lseek(fd, 0, os.SEEK_SET)
-            pour(fd, kept)
+            copy_content(fd, kept)
         yield name, kept
     finally:
         with suppress(FileNotFoundError):
@@ -219,7 +224,7 @@ def _named(fd: int, directory: str) -> Iterator[tuple[str, int]]:
 
 
 def staging_name(directory: str) -> str:
-    """Give a fresh path in a directory for something that is not in its place yet."""
+    """Return a new path in a directory for a file that is not in its place yet."""
     return os.path.join(directory, f"{STAGING_PREFIX}{secrets.token_hex(8)}")
 
 
@@ -229,8 +234,11 @@ def _new_mode() -> int:
     return 0o666 & ~umask
 
 
-def _adopt(fd: int, current: os.stat_result, target: str) -> None:
-    """Give the staged file the owner, mode and attributes of the file it replaces; set-id bits end, as with any write."""
+def _copy_metadata(fd: int, current: os.stat_result, target: str) -> None:
+    """Give the staged file the owner, mode and attributes of the file it replaces.
+
+    Set-id bits are dropped, as on any write.
+    """
     own = os.fstat(fd)
     if (own.st_uid, own.st_gid) != (current.st_uid, current.st_gid):
         os.chown(fd, current.st_uid, current.st_gid)
@@ -241,12 +249,12 @@ def _adopt(fd: int, current: os.stat_result, target: str) -> None:
     os.fchmod(fd, stat.S_IMODE(current.st_mode) & 0o1777)
 
 
-def _overwrite(fd: int, target: str) -> os.stat_result:
-    """Write the staged content into the existing file, whose directory or owner does not allow replacing it."""
+def _overwrite_in_place(fd: int, target: str) -> os.stat_result:
+    """Write the staged content into the existing file, if its directory or owner does not allow replacing it."""
     kept, _ = open_regular(target, os.O_WRONLY)
     with open(kept, "wb", buffering=0) as file:
         os.lseek(fd, 0, os.SEEK_SET)
-        pour(fd, file.fileno())
+        copy_content(fd, file.fileno())
         file.truncate()
         return os.fstat(file.fileno())
 

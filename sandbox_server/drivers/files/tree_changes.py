@@ -1,4 +1,4 @@
-"""Changing the tree in the file worker: make, move, copy, delete, change modes."""
+"""Changes of the tree in the file worker: make, move, copy, delete, change modes."""
 
 import errno
 import os
@@ -9,12 +9,12 @@ from contextlib import suppress
 from sandbox_server.drivers.files.content import describe, open_regular
 from sandbox_server.drivers.files.message_frames import WorkerFrame
 from sandbox_server.drivers.files.modes import change_mode
-from sandbox_server.drivers.files.staged_writes import check_match, commit, pour, rename_new, resolve, staged, staging_name
+from sandbox_server.drivers.files.staged_writes import check_match, commit, copy_content, rename_new, resolve, staged, staging_name
 from sandbox_server.drivers.files.worker_errors import FileRefused
 
 
 def mkdir(request: WorkerFrame) -> WorkerFrame:
-    """Make a directory, with `parents` those above it too; one that exists is `exists_ok` or EEXIST."""
+    """Make a directory, with `parents` its parents too. An existing one is `exists_ok` or EEXIST."""
     header = request.header
     path, made = header["path"], False
     if header.get("parents"):
@@ -31,7 +31,10 @@ def mkdir(request: WorkerFrame) -> WorkerFrame:
 
 
 def move(request: WorkerFrame) -> WorkerFrame:
-    """Rename; across file systems copy and delete. The destination is the new path itself, replaced only with `overwrite`."""
+    """Rename, or copy and delete across file systems.
+
+    The destination is the new path itself, replaced only with `overwrite`.
+    """
     header = request.header
     source, destination = header["path"], header["destination"]
     os.lstat(source)
@@ -47,7 +50,7 @@ def move(request: WorkerFrame) -> WorkerFrame:
 
 
 def copy(request: WorkerFrame) -> WorkerFrame:
-    """Copy a file or a whole tree: links as links, modes and times kept; sockets and devices are left out and named."""
+    """Copy a file or a whole tree. Symlinks, modes and times are kept; sockets and devices are left out and listed."""
     header = request.header
     source, destination = header["path"], header["destination"]
     status = os.lstat(source)
@@ -59,7 +62,7 @@ def copy(request: WorkerFrame) -> WorkerFrame:
 
 
 def delete(request: WorkerFrame) -> WorkerFrame:
-    """Delete a file or link; a directory that has entries only if `recursive`."""
+    """Delete a file or symlink; a non-empty directory only with `recursive`."""
     header = request.header
     path = header["path"]
     if os.path.realpath(path) == "/":
@@ -79,7 +82,10 @@ def delete(request: WorkerFrame) -> WorkerFrame:
 
 
 def change(request: WorkerFrame) -> WorkerFrame:
-    """Change mode (as chmod(1) takes it), owner and group; with `recursive` of everything below. Links are left alone."""
+    """Change mode (in chmod(1)'s syntax), owner and group; with `recursive` of everything below.
+
+    Symlinks are left alone.
+    """
     header = request.header
     path = header["path"]
     _change(path, header)
@@ -105,14 +111,14 @@ def _change(path: str, header: dict[str, str], *, follow: bool = True) -> int:
 def _chown(path: str, owner: str | None, group: str | None) -> None:
     try:
         if owner:
-            shutil.chown(path, user=_numbered(owner))
+            shutil.chown(path, user=_id_or_name(owner))
         if group:
-            shutil.chown(path, group=_numbered(group))
+            shutil.chown(path, group=_id_or_name(group))
     except LookupError as error:
         raise FileRefused("invalid_target", str(error.args[0]), path) from None
 
 
-def _numbered(name: str) -> str | int:
+def _id_or_name(name: str) -> str | int:
     return int(name) if name.isdecimal() else name
 
 
@@ -126,14 +132,14 @@ def _make_parent(wanted: bool, path: str) -> None:
 
 
 def _about_destination(error: OSError, destination: str) -> OSError:
-    """Name the destination in an error that is about it."""
+    """Put the destination's name into an error that concerns it."""
     if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR):
         return OSError(error.errno, error.strerror, destination)
     return error
 
 
 def _copy_into_place(source: str, destination: str, *, overwrite: bool) -> list[str]:
-    """Copy beside the destination first, so that it is there whole or not at all."""
+    """Copy to a temporary name beside the destination, so that it appears whole or not at all."""
     if os.path.lexists(destination) and not overwrite:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), destination)
     if stat.S_ISREG(os.lstat(source).st_mode):
@@ -178,7 +184,7 @@ def _copy_tree(source: str, destination: str, left_out: list[str]) -> None:
 def _copy_file(source: str, destination: str, *, exclusive: bool) -> None:
     fd, status = open_regular(source)
     with open(fd, "rb", buffering=0), staged(destination) as fresh:
-        pour(fd, fresh)
+        copy_content(fd, fresh)
         os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
         commit(fresh, destination, {"mode": stat.S_IMODE(status.st_mode) & 0o777, "exclusive": exclusive})
 

@@ -1,4 +1,4 @@
-"""Directories in the file worker: walking, listing and matching, within bounds."""
+"""Directory walks in the file worker, within limits: listing and matching."""
 
 import os
 import time
@@ -14,16 +14,16 @@ from sandbox_server.drivers.files.worker_errors import FileRefused, require_dire
 from sandbox_server.patterns import Pattern, glob
 
 MAX_VISITED = 2_000_000
-"""Entries that one walk looks at; a tree with more is reported as truncated."""
+"""Limit of entries that one walk visits. A larger tree is reported as truncated."""
 MAX_KEPT = 100_000
-"""Entries that one walk keeps for sorting."""
+"""Limit of entries that one walk keeps for sorting."""
 MAX_GLOBS = 256
-"""Of what one walk leaves out, or looks for."""
+"""Limit of globs of one walk."""
 
 
 @dataclass(slots=True)
 class Walk:
-    """Goes through a tree in the order of names, parents first. Symbolic links are entries and never followed, so no loop can catch it."""
+    """Walks a tree in the order of names, parents first. Symlinks are not followed, so a loop cannot trap it."""
 
     root: str
     depth: int | None
@@ -36,7 +36,7 @@ class Walk:
     _below: list[tuple[str, int]] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[os.DirEntry[str], str]]:
-        """Give every entry with its path relative to the root."""
+        """Yield every entry with its path relative to the root."""
         require_directory(self.root)
         yield from self._entries("", 1, must_read=True)
         while self._below and not self.truncated:
@@ -68,7 +68,10 @@ class Walk:
 
 
 def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Give a test whether a relative path fits one of the globs: by its name, or as a whole for globs with a slash. Raises FileRefused."""
+    """Return a test whether a relative path matches one of the globs.
+
+    A glob without a slash is matched with the name, others with the whole path. Raises FileRefused.
+    """
     if len(patterns) > MAX_GLOBS:
         raise FileRefused("invalid_target", f"there may be {MAX_GLOBS} globs")
     paths = [_glob(each, paths=True) for each in patterns if "/" in each]
@@ -90,7 +93,7 @@ def _glob(text: str, *, paths: bool = False) -> Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """One entry, as cheaply as it can be kept until it is known whether it will be shown."""
+    """One entry, in a compact form until it is known whether it is returned."""
 
     path: str
     directory: bool
@@ -106,16 +109,17 @@ class WalkResult:
         return self.status.st_mtime_ns if self.status else 0
 
     def describe(self) -> dict[str, Any]:
-        """Give it as plain values; without a status for one that went away while it was listed."""
+        """Return plain values; without a status if the entry vanished during the listing."""
         shown = {"path": to_wire(self.path), "directory": self.directory, "link": self.link}
         return shown | describe(self.status) if self.status else shown
 
 
 def walk(request: WorkerFrame) -> WorkerFrame:
-    """List what is in a directory.
+    """List a directory.
 
-    `pattern` is a glob for the relative path, `named` one for the name alone, `suffixes` the endings that files may have; `kinds` is
-    `all` or `files`. Sorted by `sort`; entries from `offset`, at most `limit`. Ends with what it has after `seconds`.
+    `pattern` is a glob for the relative path, `named` one for the name, `suffixes` the allowed endings of files;
+    `kinds` is `all` or `files`. Sorted by `sort`; entries from `offset`, at most `limit`. After `seconds` it returns
+    what it has.
     """
     header = request.header
     search = Walk(
@@ -125,7 +129,7 @@ def walk(request: WorkerFrame) -> WorkerFrame:
         matcher(header.get("exclude") or ()),
         time.monotonic() + header["seconds"],
     )
-    wanted = _wanted(header)
+    wanted = _entry_filter(header)
     kept: list[WalkResult] = []
     total = directories = 0
     for entry, relative in search:
@@ -133,7 +137,7 @@ def walk(request: WorkerFrame) -> WorkerFrame:
             total += 1
             directories += leads_to_directory(entry)
             if len(kept) < MAX_KEPT:
-                kept.append(_found(entry, relative, with_status=header.get("status", True)))
+                kept.append(_walk_result(entry, relative, with_status=header.get("status", True)))
     kept.sort(key=_SORTS[header.get("sort", "path")], reverse=header.get("descending", False))
     first = header.get("offset", 0)
     answer = {
@@ -147,17 +151,17 @@ def walk(request: WorkerFrame) -> WorkerFrame:
 
 
 def _depth(header: dict[str, Any]) -> int | None:
-    """How deep to go: a pattern without `**` need not look further down than it has parts."""
+    """Return the depth limit: a pattern without `**` needs no more levels than it has parts."""
     pattern: str | None = header.get("pattern")
     return header.get("depth") if pattern is None or "**" in pattern else pattern.count("/") + 1
 
 
-def _wanted(header: dict[str, Any]) -> Callable[[os.DirEntry[str], str], bool]:
+def _entry_filter(header: dict[str, Any]) -> Callable[[os.DirEntry[str], str], bool]:
     tests: list[Callable[[os.DirEntry[str], str], bool]] = []
     if header.get("kinds") == "files":
         tests.append(lambda entry, _: not leads_to_directory(entry))
     if pattern := header.get("pattern"):
-        whole = _glob(pattern, paths=True)  # what is hidden, where that is not wanted, is not walked
+        whole = _glob(pattern, paths=True)  # hidden entries that are not wanted are not walked
         tests.append(lambda _, relative: whole.fullmatch(relative) is not None)
     if named := header.get("named"):
         name = _glob(named)
@@ -168,14 +172,14 @@ def _wanted(header: dict[str, Any]) -> Callable[[os.DirEntry[str], str], bool]:
 
 
 def leads_to_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a directory, or a link to one."""
+    """Whether an entry is a directory, or a symlink to one."""
     try:
         return entry.is_dir()
     except OSError:
         return False
 
 
-def _found(entry: os.DirEntry[str], relative: str, *, with_status: bool) -> WalkResult:
+def _walk_result(entry: os.DirEntry[str], relative: str, *, with_status: bool) -> WalkResult:
     status = None
     if with_status:
         with suppress(OSError):

@@ -1,8 +1,9 @@
-"""The file worker: serves file operations as the user it runs as, one at a time.
+"""The file worker: serves file operations one at a time, as the user that it runs as.
 
-The spawner forks it, without exec, after becoming that user, so it has the user's rights and no others. Only the standard library:
-it is part of the spawner's memory. Requests and answers are frames (`frames`); `{"op": name, ...}` picks a function of `OPERATIONS`.
-An answer is what the function returned, or `{"errno", "path"}` for a failure of the kernel, or `{"refused": kind, "message", "path"}`.
+The spawner forks it, without exec, after becoming that user, so it has only the user's rights. It uses only the
+standard library, because it shares the spawner's memory. Requests and answers are frames (`message_frames`); `{"op":
+name, ...}` selects a function of `OPERATIONS`. An answer is the function's result, or `{"errno", "path"}` for a failure
+of the kernel, or `{"refused": kind, "message", "path"}`.
 """
 
 import errno
@@ -29,7 +30,10 @@ _PATHS = ("path", "destination")
 
 
 def serve(sock: socket.socket) -> None:
-    """Answer requests until the other side closes. A request to watch turns the worker into a watcher for the rest of its life."""
+    """Answer requests until the other side closes.
+
+    A watch request turns the worker into a watcher for the rest of its life.
+    """
     while (request := message_frames.receive(sock)) is not None:
         if request.header.get("op") == "watch":
             worker.serve(sock)
@@ -62,7 +66,7 @@ def _answer(request: WorkerFrame) -> WorkerFrame:
 
 
 def _read_names(header: dict[str, Any]) -> None:
-    """Turn the names in a request into the kernel's."""
+    """Decode the names in a request for the kernel."""
     for key in _PATHS:
         if key in header:
             header[key] = from_wire(header[key])

@@ -7,11 +7,11 @@ from sandbox_server.drivers.files.message_frames import Assembler, BrokenFrame, 
 
 
 class NotSent(ConnectionError):
-    """The worker was gone before it got the request: nothing was done."""
+    """The worker ended before it got the request. Nothing was done."""
 
 
 class FileWorkerChannel:
-    """A connection to one worker; closing it ends the worker, whatever it is doing."""
+    """A connection to one worker. Closing it ends the worker, whatever it is doing."""
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
@@ -19,7 +19,10 @@ class FileWorkerChannel:
         self._loop = asyncio.get_running_loop()
 
     async def send(self, frame: WorkerFrame) -> None:
-        """Send one frame; the caller keeps its own copies of the descriptors. Raises NotSent when the worker is gone."""
+        """Send one frame. The caller keeps its own copies of the descriptors.
+
+        Raises NotSent if the worker has ended.
+        """
         head = frame.encode()
         try:
             sent = socket.send_fds(self._sock, [head], frame.fds)
@@ -30,7 +33,7 @@ class FileWorkerChannel:
             await self._loop.sock_sendall(self._sock, frame.payload)
 
     async def receive(self) -> WorkerFrame:
-        """Wait for one frame, whose descriptors are then the caller's; raises BrokenFrame when the worker goes away."""
+        """Wait for one frame, whose descriptors then belong to the caller; raises BrokenFrame if the worker ends."""
         assembler = Assembler()
         try:
             while assembler.missing:

@@ -1,4 +1,4 @@
-"""What a file worker declines for a reason of its own, where the kernel would have gone ahead or hung."""
+"""Refusals of a file worker, where the kernel would have gone ahead or blocked."""
 
 import errno
 import os
@@ -15,7 +15,10 @@ _KINDS = {
 
 
 class FileRefused(Exception):
-    """Not done. `kind` is an error type of the contract, or `conflict`; `message` says why, for the caller."""
+    """The operation was refused.
+
+    `kind` is an error type of the contract, or `conflict`; `message` is for the caller.
+    """
 
     def __init__(self, kind: str, message: str, path: str | None = None) -> None:
         super().__init__(message)
@@ -25,7 +28,7 @@ class FileRefused(Exception):
 
 
 def require_regular(status: os.stat_result, path: str) -> None:
-    """Raise unless the status is that of a regular file: reading a pipe or a device may never end."""
+    """Raise unless the status is that of a regular file: reading a pipe or a device may block for ever."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):

@@ -1,1 +1,1 @@
-"""Inter-process communication between processes of this container: Unix sockets, JSON lines, descriptor passing, HTTP over a socket."""
+"""Inter-process communication in this container: Unix sockets, JSON lines, descriptor passing, HTTP over a socket."""

@@ -1,4 +1,4 @@
-"""Connecting to a daemon of ours that may be about to start, or to come back."""
+"""Connects to a daemon that may be starting or restarting."""
 
 import asyncio
 import socket
@@ -7,19 +7,19 @@ import time
 _FULL_QUEUE_PAUSE = 0.01
 _RETRY_PAUSE = 0.02
 RESTART_SECONDS = 5.0
-"""How long the supervisor takes, at most, until a daemon that ended serves again."""
+"""The longest time until the supervisor has restarted a daemon."""
 
 
-async def connect(sock: socket.socket, path: str, patience: float) -> None:
-    """Connect to the Unix socket at `path`; for `patience` seconds it is borne that nobody listens there.
+async def connect(sock: socket.socket, path: str, retry_seconds: float) -> None:
+    """Connect to the Unix socket at `path`, and retry for `retry_seconds` seconds while nothing listens.
 
-    Raises OSError. Nothing was sent yet, so that a caller that waits here has had nothing done.
+    Raises OSError. Nothing has been sent then, so the caller may safely retry.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + retry_seconds
     while True:
         try:
             return sock.connect(path)
-        except BlockingIOError:  # its queue is full, and a Unix socket does not say when there is room again
+        except BlockingIOError:  # its queue is full, and a Unix socket does not signal when there is room again
             await asyncio.sleep(_FULL_QUEUE_PAUSE)
         except (FileNotFoundError, ConnectionRefusedError):
             if time.monotonic() >= deadline:

@@ -1,8 +1,8 @@
 """Messages with file descriptors over a Unix SEQPACKET socket, between the API and the spawner.
 
 The first packet on a connection is the request. Its body travels as JSON in a memfd, because argv and environment may
-exceed what one packet can hold (`net.core.wmem_max` is 208 KiB by default); the memfd comes first, other descriptors
-after it. Every later packet, in both directions, is a small JSON object. An empty packet is the end of the connection.
+exceed one packet (`net.core.wmem_max` is 208 KiB by default); the memfd comes first, other descriptors after it. Every
+later packet, in both directions, is a small JSON object. An empty packet is the end of the connection.
 """
 
 import json
@@ -15,11 +15,11 @@ from contextlib import suppress
 from typing import Any
 
 MAX_BODY = 4 << 20
-"""Bytes of JSON in a request; the kernel allows a program about 2 MiB of argv and environment."""
+"""Limit in bytes of a request's JSON. The kernel allows about 2 MiB of argv and environment."""
 MAX_PACKET = 16 << 10
-"""Bytes of any packet after the request."""
+"""Limit in bytes of any packet after the request."""
 MAX_FDS = 8
-"""Descriptors beside one packet: the body, three standard streams and a pipe of two, or a box and its namespaces."""
+"""Limit of descriptors of one packet: the body, three standard streams and two pipe ends, or a box and its namespaces."""
 
 type Message = dict[str, Any]
 
@@ -29,10 +29,10 @@ class MalformedMessageError(ValueError):
 
 
 def send_request(sock: socket.socket, body: Message, fds: Sequence[int] = ()) -> None:
-    """Send the first packet of a connection; the caller keeps its own copies of `fds`."""
+    """Send the first packet of a connection. The caller keeps its own copies of `fds`."""
     encoded = json.dumps(body).encode()
     if len(encoded) > MAX_BODY:
-        raise MalformedMessageError(f"the request is over {MAX_BODY} bytes")
+        raise MalformedMessageError(f"the request exceeds {MAX_BODY} bytes")
     memfd = os.memfd_create("request")
     try:
         with open(memfd, "wb", closefd=False) as file:
@@ -43,10 +43,10 @@ def send_request(sock: socket.socket, body: Message, fds: Sequence[int] = ()) ->
 
 
 def read_body(memfd: int) -> Message:
-    """Read the body that a request's first descriptor holds."""
+    """Read the body from a request's first descriptor."""
     status = os.fstat(memfd)
     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BODY:
-        raise MalformedMessageError("the body is not a memory file of an allowed size")
+        raise MalformedMessageError("the body is not a memfd of an allowed size")
     return _decode(os.pread(memfd, status.st_size, 0))
 
 
@@ -56,7 +56,7 @@ def send(sock: socket.socket, message: Message, fds: Sequence[int] = ()) -> None
 
 
 def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
-    """Receive one packet and the descriptors beside it, which the caller owns; None is the end of the connection."""
+    """Receive one packet and its descriptors, which the caller owns; None is the end of the connection."""
     packet, fds, flags = receive_fds(sock, MAX_PACKET, MAX_FDS)
     if not packet:
         close_all(fds)
@@ -72,7 +72,7 @@ def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
 
 
 def receive_fds(sock: socket.socket, limit: int, max_fds: int) -> tuple[bytes, list[int], int]:
-    """Receive bytes, descriptors and flags as `socket.recv_fds` does, but close-on-exec: that function drops the flag."""
+    """Receive bytes, descriptors and flags as `socket.recv_fds` does, but close-on-exec, which that function does not support."""
     fds = array("i")
     room = socket.CMSG_SPACE(max_fds * fds.itemsize)
     packet, ancillary, flags, _ = sock.recvmsg(limit, room, socket.MSG_CMSG_CLOEXEC)
@@ -83,7 +83,7 @@ def receive_fds(sock: socket.socket, limit: int, max_fds: int) -> tuple[bytes, l
 
 
 def close_all(fds: Sequence[int]) -> None:
-    """Close descriptors, forgiving one that is closed already."""
+    """Close descriptors, and ignore those that are closed already."""
     for fd in fds:
         with suppress(OSError):
             os.close(fd)

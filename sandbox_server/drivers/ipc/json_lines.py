@@ -1,6 +1,6 @@
-"""Lines of JSON between this server and a process of the agent's, over a socket that is the process's standard input.
+"""Lines of JSON between this server and a process of the agent, over a socket that is the process's standard input.
 
-The process is not trusted: a line that is too long, or no JSON object, ends the conversation.
+The process is not trusted: a line that is too long, or no JSON object, ends the connection.
 """
 
 import asyncio
@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import Any, Self
 
 MAX_LINE = 64 << 20
-"""Bytes of a line."""
+"""Limit in bytes of a line."""
 
 type JsonLine = dict[str, Any]
 
 
 class JsonLines:
-    """Our end of the socket; `theirs` is for the process, and is released once that has its copy."""
+    """The server's end of the socket. `theirs` is for the process, and is released once that has its copy."""
 
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._ours, self._process_end = socket.socketpair()
@@ -41,22 +41,22 @@ class JsonLines:
         self.close()
 
     def release(self) -> None:
-        """Close their end here: then the end of the process is the end of the conversation."""
+        """Close the process's end here, so that the end of the process closes the connection."""
         self._process_end.close()
 
     def close(self) -> None:
-        """Hang up; twice does nothing."""
+        """Close the connection. A second call does nothing."""
         self.release()
         (self._writer or self._ours).close()
 
     async def send(self, line: JsonLine) -> None:
-        """Send one object; raises ConnectionError once the process has hung up."""
+        """Send one object; raises ConnectionError once the process has closed the connection."""
         assert self._writer
         self._writer.write(json.dumps(line).encode() + b"\n")
         await self._writer.drain()
 
     async def receive(self) -> JsonLine | None:
-        """Wait for one object; None once the process has hung up, or sent what is none."""
+        """Wait for one object; None once the process has closed the connection or sent something invalid."""
         assert self._reader
         with suppress(ValueError, ConnectionError, RecursionError):  # too long, no JSON, no Unicode, too deep
             line = await self._reader.readline()

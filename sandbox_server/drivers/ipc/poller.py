@@ -1,4 +1,4 @@
-"""A loop over descriptors and signals, for a process that must stay small: nothing of asyncio, one thread."""
+"""A poll loop over descriptors and signals, for small processes: no asyncio, one thread."""
 
 import select
 import signal
@@ -9,29 +9,29 @@ from contextlib import suppress
 from functools import partial
 
 HANG_UP = 0
-"""Events to watch for: only that the other side has gone."""
+"""The event mask for watching only for a hang-up."""
 
 
 class Poller:
-    """Calls back whoever waits for a descriptor, until told to stop.
+    """Calls a callback for each ready descriptor, until told to stop.
 
-    `patience`: the process is ended by SIGALRM when what is called takes so many seconds, so that whoever supervises it starts it anew.
+    `watchdog_seconds`: if one callback takes so many seconds, SIGALRM ends the process, and its supervisor restarts it.
     """
 
-    def __init__(self, patience: float = 0.0) -> None:
-        self._patience = patience
+    def __init__(self, watchdog_seconds: float = 0.0) -> None:
+        self._watchdog_seconds = watchdog_seconds
         self._poll = select.epoll()
         self._ready: dict[int, Callable[[], None]] = {}
         self._woken, self._wakes = socket.socketpair()
         self._stopping = False
 
     def watch(self, fd: int, ready: Callable[[], None], events: int = select.EPOLLIN) -> None:
-        """Call `ready` whenever the descriptor is; it must bear to be called once for nothing."""
+        """Call `ready` whenever the descriptor is ready. It must tolerate a spurious call."""
         self._ready[fd] = ready
         self._poll.register(fd, events)
 
     def unwatch(self, fd: int) -> None:
-        """Watch a descriptor no more; before it is closed. One that is not watched is left alone."""
+        """Stop watching a descriptor, before it is closed. Does nothing for one that is not watched."""
         if self._ready.pop(fd, None):
             self._poll.unregister(fd)
 
@@ -40,7 +40,7 @@ class Poller:
         return fd in self._ready
 
     def watch_signals(self, numbers: Iterable[int], arrived: Callable[[bytes], None]) -> None:
-        """Call `arrived` with the numbers of the signals that came; for the main thread alone."""
+        """Call `arrived` with the numbers of received signals. For the main thread only."""
         for end in (self._woken, self._wakes):
             end.setblocking(False)
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
@@ -49,34 +49,34 @@ class Poller:
         self.watch(self._woken.fileno(), partial(self._receive_signals, arrived))
 
     def run(self, before: Callable[[], float | None] = lambda: None) -> None:
-        """Call back until `stop`; an exception is printed and ends nothing.
+        """Run the loop until `stop`. An exception in a callback is printed and ends nothing.
 
-        `before` is called before each wait and gives how many seconds that may last; None is until something happens.
+        `before` is called before each wait and returns its limit in seconds; None waits without a limit.
         """
         while not self._stopping:
-            self._limit(self._patience)
+            self._limit(self._watchdog_seconds)
             wait = before()
             self._limit(0)
             for fd, _ in self._poll.poll(wait):
-                self._limit(self._patience)
+                self._limit(self._watchdog_seconds)
                 try:
                     if ready := self._ready.get(fd):
                         ready()
                 except Exception:  # noqa: BLE001 - the loop's top: one client's failure ends nobody else
-                    sys.excepthook(*sys.exc_info())  # prints it without importing what `traceback` needs
+                    sys.excepthook(*sys.exc_info())  # prints it without importing `traceback`'s dependencies
         self._limit(0)
 
     def _limit(self, seconds: float) -> None:
-        """Begin to count anew; 0 counts nothing. A process that is forked meanwhile has no such limit (setitimer(2))."""
-        if self._patience:
+        """Restart the watchdog timer; 0 stops it. A forked child does not inherit it (setitimer(2))."""
+        if self._watchdog_seconds:
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def stop(self) -> None:
-        """End `run` after the events of this moment."""
+        """End `run` after the current events."""
         self._stopping = True
 
     def close(self) -> None:
-        """Let go of signals and descriptors; what was watched stays open."""
+        """Release signals and internal descriptors. What was watched stays open."""
         signal.set_wakeup_fd(-1)
         for owned in (self._poll, self._woken, self._wakes):
             owned.close()

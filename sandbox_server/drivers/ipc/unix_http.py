@@ -1,4 +1,4 @@
-"""One HTTP request to a process of ours on a Unix socket: so little that no client library has to be imported for it."""
+"""One HTTP request over a Unix socket, without importing a client library."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,9 +7,9 @@ READ_BYTES = 16 << 20
 
 
 async def exchange(socket: str, verb: str, path: str, content: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
-    """Send one request and read its answer to the end: status and body. Raises OSError, and ValueError for what is no answer.
+    """Send one request and return the status and body of the answer. Raises OSError, and ValueError for a malformed answer.
 
-    Cancelling it hangs up, by which the other process may know.
+    Cancelling closes the connection, which the other process may notice.
     """
     reader, writer = await asyncio.open_unix_connection(socket, limit=READ_BYTES)
     try:
@@ -21,5 +21,5 @@ async def exchange(socket: str, verb: str, path: str, content: bytes, headers: M
         writer.close()
     words = head.split(b" ", 2)
     if len(words) < 2:
-        raise ValueError("the other process hung up without an answer")
+        raise ValueError("the other process closed the connection without an answer")
     return int(words[1]), body

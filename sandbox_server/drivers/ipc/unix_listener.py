@@ -1,4 +1,4 @@
-"""Unix sockets that one user alone may connect to."""
+"""Unix sockets that only one user may connect to."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ BACKLOG = 1024
 
 
 def listen(path: str, owner: Account) -> socket.socket:
-    """Bind `path` for `owner` alone, replacing a stale socket in one step so that no client meets a half-made one."""
+    """Bind `path` for `owner` only. A stale socket is replaced in one step."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     fresh = f"{path}.new"
     with suppress(FileNotFoundError):
@@ -27,7 +27,7 @@ def listen(path: str, owner: Account) -> socket.socket:
 
 
 def peer_uid(sock: socket.socket) -> int:
-    """Who connected."""
+    """Return the user id of the connected process."""
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     uid: int = struct.unpack("3i", credentials)[1]
     return uid

@@ -1,1 +1,1 @@
-"""Jupyter kernels of the agent: each a process in its box, spoken to through a relay that is in there, too."""
+"""Jupyter kernels of the agent. Each is a process in the box, reached through a relay inside the box."""

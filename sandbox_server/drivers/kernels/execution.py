@@ -1,4 +1,4 @@
-"""One execution in a kernel: what it has put out so far, how it ended, and who waits for that."""
+"""One execution in a kernel: its outputs so far, its result, and its waiters."""
 
 import asyncio
 import json
@@ -10,22 +10,22 @@ from sandbox_server.core.errors import Failure
 from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputBounds
-from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, merge, nested, read
+from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, is_nested_deeper, merge, read
 from sandbox_server.drivers.kernels.relay_client import RelayEnded
 from sandbox_server.drivers.kernels.relay_execution import PIECE, weight
 from sandbox_server.drivers.spawn.process import Exit
 
 MAY_RUN_ON = "what this put out from then on is lost; it may run on, and what it knows is there for the next execution"
 INTERRUPT_GRACE = 3.0
-"""Seconds that code has to end once it was interrupted; then its kernel is ended."""
+"""Seconds for code to end after an interrupt. Then its kernel is ended."""
 
 _SIGNALS = {number.value: number.name for number in signals.Signals}
-"""Names of signals; most of the real-time ones have none."""
+"""Names of signals. Most real-time signals have none."""
 
 MAX_DIGITS = 20
-"""Digits of an exit code that are read as a number."""
+"""Limit of digits of an exit code."""
 MAX_DROPPED = 1 << 60
-"""The most bytes that are believed to be dropped."""
+"""Limit of the number of dropped bytes that a relay may claim."""
 
 type Status = Literal["running", "ok", "error", "timeout"]
 
@@ -40,19 +40,19 @@ class Execution:
         self.outputs: list[KernelOutput] = []
         self.execution_count: int | None = None
         self.exit_code: int | None = None
-        """0 when all went well, 1 for an exception, the code of a SystemExit; None where nothing ended of its own accord."""
+        """0 on success, 1 for an exception, the code of a SystemExit; None if the code was ended from outside."""
         self.dropped = 0
-        """Bytes of output over the limit, of which nothing is kept."""
+        """Bytes of output over the limit, which are lost."""
         self.notes: list[str] = []
-        """What a caller should know, in sentences."""
+        """Notes for the caller, in sentences."""
         self.begun = asyncio.Event()
-        """The kernel has begun with it, or it is over."""
+        """Set when the kernel has begun with the code, or the execution has ended."""
         self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._room = self._count = 0
 
     @property
     def ended(self) -> bool:
-        """Whether it is over."""
+        """Whether it has ended."""
         return self.status != "running"
 
     @property
@@ -62,20 +62,20 @@ class Execution:
 
     @property
     def traceback(self) -> list[str] | None:
-        """Of the exception that ended it, if one did."""
+        """The traceback of the exception that ended it, if any."""
         return next((output.traceback for output in reversed(self.outputs) if output.output_type == "error"), None)
 
     def change(self) -> asyncio.Future[None]:
-        """Give a future that is done at the next output or at the end; ask before looking, wait after."""
+        """Return a future that is done at the next output or at the end. Get it before you look at the state."""
         return self._change
 
     async def wait(self) -> None:
-        """Wait until it is over; its own bound is the timeout that it runs with."""
+        """Wait until it has ended. Its timeout bounds the wait."""
         while not self.ended:
             await asyncio.wait([self._change])
 
     async def run(self, kernel: Kernel, bounds: OutputBounds, timeout: float) -> None:
-        """Run in a kernel; after `timeout` seconds it is interrupted, and its kernel ended if that does not help."""
+        """Run in a kernel. After `timeout` seconds it is interrupted, and its kernel is ended if that does not help."""
         self._room, self._count = bounds.room, bounds.count + bounds.room // PIECE
         running = start_task(kernel.execute(self.code, bounds, self._take, self.begun.set))
         late = not (await asyncio.wait([running], timeout=timeout))[0]
@@ -91,11 +91,11 @@ class Execution:
             self._give_up(failure, late=late)
         finally:
             running.cancel()
-            if not self.ended:  # whatever happened, nobody may wait for it any more
+            if not self.ended:  # never leave a waiter behind
                 self._become("error")
 
     def fail(self, name: str, text: str) -> None:
-        """End with an error that is not of the code's own."""
+        """End with an error that is not from the code itself."""
         self._add(KernelOutput("error", ename=name, evalue=text, traceback=[f"{name}: {text}"]))
         self._become("error")
 
@@ -106,8 +106,8 @@ class Execution:
             await kernel.close()
 
     def _take(self, line: JsonLine) -> None:
-        """Take an output; the bounds are kept here, too: whoever passes it on is in the agent's box."""
-        if nested(line):
+        """Take an output. The limits are applied here too, because the relay runs in the agent's box."""
+        if is_nested_deeper(line):
             self._note(f"an output with objects more than {MAX_DEPTH} deep in one another was not kept")
             return
         output = read(line)
@@ -169,7 +169,7 @@ class Execution:
 
 
 def _exit_code(reply: JsonLine) -> int:
-    """What a process that ran this as a script would have ended with."""
+    """Return the exit code that a script with this result would have."""
     name, text = reply.get("ename"), str(reply.get("evalue"))
     if name != "SystemExit":
         return 1

@@ -1,4 +1,7 @@
-"""Copies of a kernel that code has forked: on Linux they hold the kernel's sockets, and a fork bomb is made of nothing else."""
+"""Copies of a kernel that its code has forked.
+
+On Linux they hold the kernel's sockets, and a fork bomb consists of them.
+"""
 
 import os
 import signal
@@ -7,23 +10,26 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 SWEEPS = 50
-"""How often at most it is looked for copies, before some are left."""
+"""Limit of sweeps. After that some copies may be left."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class ForkedCopies:
-    """What code has forked of the kernel with number `pid`, and has not executed another program since."""
+    """The forks of the kernel `pid` that have not executed another program."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._since = 0
 
     def begin(self) -> None:
-        """Take those that there are for none of the next code's."""
+        """Exclude the existing copies from the next sweep."""
         self._since = int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
 
     def end(self) -> int:
-        """Kill them; gives how many could not be. They are stopped first: who is stopped makes no more of them."""
+        """Kill the new copies, and return how many are left.
+
+        They are stopped first, because a stopped process cannot fork.
+        """
         stopped: set[int] = set()
         for _ in range(SWEEPS):
             found = set(self._find())

@@ -1,9 +1,9 @@
-"""Puts the fence round itself and becomes a kernel: `isolated_kernel.py PRIVATE POLICY CONNECTION_FILE PROGRAM SCRIPT PACKAGES`.
+"""Fences itself and becomes a kernel: `isolated_kernel.py PRIVATE POLICY CONNECTION_FILE PROGRAM SCRIPT PACKAGES`.
 
-A fenced process can make no Unix sockets, and does not see the directory in which kernels have theirs. So the sockets that the kernel
-listens on are made before the fence is up, and it is given them as open descriptors. No code of the agent runs before.
+A fenced process can make no Unix sockets, and does not see the directory of the kernels' sockets. So the kernel's
+sockets are opened before the fence is up, and passed to it as descriptors. No code of the agent runs before.
 
-Where something cannot be held back it says so as JSON on the error output, and exits with `REFUSED`.
+If a part of the policy cannot be enforced, it says so as JSON on standard error, and exits with `REFUSED`.
 """
 
 import errno
@@ -23,16 +23,16 @@ from sandbox_server.drivers.kernels import launch
 CHANNELS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 BACKLOG = 16
 _PROFILE = ("security", "log", "pid", "startup")
-"""What IPython would make in its profile, where it may not write any more."""
+"""Directories that IPython would make in its profile, which may be read-only inside the fence."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Become the kernel; returns only where that cannot be."""
+    """Become the kernel. Returns only if that is not possible."""
     private, encoded, connection_file, program, script, packages = arguments
 
     def execute(fence: Fence, connection: int) -> None:
         try:
-            os.execve(program, [program, script, packages, str(connection)], fence.environment(os.environ) | _own(os.environ))
+            os.execve(program, [program, script, packages, str(connection)], fence.environment(os.environ) | _sandbox_variables(os.environ))
         except OSError as error:
             reason = f"{program} cannot be executed: {error.strerror}"
             raise FenceError(error.errno or errno.EACCES, reason, "read.allow") from None
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def become(private: str, encoded: str, connection_file: str) -> int:
-    """Be the kernel, in a process that the zygote has forked."""
+    """Become the kernel in a process that the zygote has forked."""
 
     def run(fence: Fence, connection: int) -> None:
         os.environ.update(fence.environment(os.environ))
@@ -68,7 +68,7 @@ def _enclose(private: str, encoded: str, connection_file: str, then: Callable[[F
 
 
 def _connection(path: str) -> int:
-    """Open the sockets of a connection file; gives a descriptor to read it from, with their descriptors in it."""
+    """Open the sockets of a connection file; return a descriptor of a copy that holds their descriptors."""
     with open(path, encoding="utf-8") as file:
         described: dict[str, Any] = json.load(file)
     made = dict(_listen(f"{described['ip']}-{described[channel]}") for channel in CHANNELS)
@@ -87,8 +87,8 @@ def _listen(path: str) -> tuple[str, int]:
     return f"ipc://{path}", sock.detach()
 
 
-def _own(environment: "os._Environ[str]") -> dict[str, str]:
-    """What the sandbox itself tells the kernel."""
+def _sandbox_variables(environment: "os._Environ[str]") -> dict[str, str]:
+    """Return the variables that the sandbox itself sets for the kernel."""
     return {name: value for name, value in environment.items() if name.startswith("TANDEM_")}
 
 

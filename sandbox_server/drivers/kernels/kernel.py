@@ -1,4 +1,4 @@
-"""One kernel: a process that runs code, one piece after the other, until it ends."""
+"""One kernel: a process that runs one piece of code after the other."""
 
 import asyncio
 import signal
@@ -15,19 +15,19 @@ from sandbox_server.drivers.spawn.process import Exit, Process, put_down
 TAIL_BYTES = 4096
 QUIET_ROOM = 1 << 16
 QUIET_SECONDS = 60.0
-"""How long a kernel may take for what is no caller's code; it takes long where code still runs whose relay ended."""
+"""Seconds for the kernel's answers to internal requests, which may have to wait for code whose relay has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputBounds:
-    """How much one execution may put out: bytes of all outputs as JSON, and pieces."""
+    """The output limits of one execution: bytes of all outputs as JSON, and their number."""
 
     room: int
     count: int = 10_000
 
 
 class KernelEnded(Exception):
-    """The kernel ended before it had answered; `exit` is how."""
+    """The kernel ended before it answered; `exit` is how."""
 
     def __init__(self, observed: Exit) -> None:
         super().__init__(observed)
@@ -35,22 +35,22 @@ class KernelEnded(Exception):
 
 
 class OutputTail:
-    """A sink that keeps the last of what it takes."""
+    """A sink that keeps the last bytes."""
 
     def __init__(self) -> None:
         self._kept = b""
 
     def take(self, chunk: bytes) -> None:
-        """Keep the end of it."""
+        """Add a chunk and keep the end."""
         self._kept = (self._kept + chunk)[-TAIL_BYTES:]
 
     def text(self) -> str:
-        """What was kept."""
+        """The kept text."""
         return self._kept.decode("utf-8", "replace").strip()
 
 
 class Kernel:
-    """A kernel that was started; `connect` it before anything else."""
+    """A started kernel; `connect` it before anything else."""
 
     def __init__(self, key: str, file: str, process: Process, said: PipeReader, relay: RelayClient) -> None:
         self._key = key
@@ -59,7 +59,7 @@ class Kernel:
         self._said = said
         self._relay = relay
         self._connected_through: int | None = None
-        """Number of the relay that it was connected through last."""
+        """Number of the relay through which it was last connected."""
 
     @property
     def exit(self) -> Exit | None:
@@ -67,28 +67,31 @@ class Kernel:
         return self._process.exit
 
     async def connect(self) -> None:
-        """Wait until it answers, through a relay that does. Raises KernelEnded, and Unavailable where the relay fails."""
+        """Wait until it answers, through the current relay. Raises KernelEnded, and Unavailable if the relay fails."""
         relay = await self._relay.current()
         if relay != self._connected_through:
             await self._unless_it_ends(self._relay.prepare("connect", kernel=self._key, file=self._file, pid=self._process.pid))
             self._connected_through = relay
 
     async def execute(self, code: str, bounds: OutputBounds, on_output: OnOutput, on_begin: OnBegin | None = None) -> JsonLine:
-        """Run code and give the kernel's reply: `status`, `execution_count`, `ename`, `dropped` bytes.
+        """Run code and return the kernel's reply: `status`, `execution_count`, `ename`, `dropped` bytes.
 
-        Raises KernelEnded, and Unavailable where the relay fails.
+        Raises KernelEnded, and Unavailable if the relay fails.
         """
         await self.connect()
         asked = self._relay.ask("execute", on_output, on_begin, kernel=self._key, code=code, room=bounds.room, count=bounds.count)
         return await self._unless_it_ends(asked)
 
     async def name(self, session: str, kernel_name: str) -> None:
-        """Say whose it is, to who looks at its processes, and let JupyterLab list it. Raises DeadlineExceeded."""
+        """Set the session's name, visible in its process and to JupyterLab. Raises DeadlineExceeded."""
         await self._quietly(f"__import__('tandem_kernel').name({session!r})")
         await self._relay.prepare("show", kernel=self._key, file=self._file, name=kernel_name)
 
     async def enter(self, directory: str) -> None:
-        """Change its working directory; raises InvalidArgument where it cannot go there, DeadlineExceeded where it does not answer."""
+        """Change its working directory.
+
+        Raises InvalidArgument if it cannot, DeadlineExceeded if the kernel does not answer.
+        """
         reply = await self._quietly(f"__import__('os').chdir({directory!r})")
         if reply.get("status") != "ok":
             raise InvalidArgument(f"cannot enter {directory!r}: {str(reply.get('evalue'))[:500]}", cwd=directory)
@@ -103,17 +106,17 @@ class Kernel:
             raise DeadlineExceeded(f"the kernel did not answer within {QUIET_SECONDS:g} s", hint="delete the session") from None
 
     async def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in what it runs, and interrupt its own processes."""
+        """Raise KeyboardInterrupt in the running code, and interrupt its child processes."""
         await self._process.kill(signal.SIGINT)
 
     async def sweep(self) -> bool:
-        """End the copies of itself that what ran last has forked; False where some are left, or nobody can tell."""
+        """End the copies of itself that the last code has forked. Return False if some are left or unknown."""
         with suppress(Failure, KernelEnded):
             return (await self._unless_it_ends(self._relay.prepare("sweep", kernel=self._key))).get("left") == 0
         return False
 
     async def close(self) -> None:
-        """End it at once, with all of its process group."""
+        """Kill it with its whole process group."""
         await put_down(self._process)
         self._said.close()
         with suppress(Failure):

@@ -1,4 +1,4 @@
-"""Starts what runs in the agent's usual Python, as forks of one zygote."""
+"""Starts processes in the agent's default Python, as forks of one zygote."""
 
 import asyncio
 import logging
@@ -15,21 +15,21 @@ from sandbox_server.drivers.spawn.process import NoZygote, Process, Processes, p
 SCRIPT = str(Path(__file__).with_name("zygote_program.py"))
 NAME = "kernels"
 NAME_ROOM = 160
-"""Bytes of a session's name that can be told of a kernel."""
+"""Bytes that are reserved in a kernel's environment for its session's name."""
 OOM_SCORE = 200
-"""Well below that of all that the agent runs: zygote and relay serve every session, so none of its memory's hogs takes them along."""
+"""The oom_score_adj of zygote and relay: below that of other agent processes, because they serve every session."""
 TRIES = 2
 REST_SECONDS = 60.0
-"""How long a zygote is not tried again that forked nothing: the agent's Python may be broken."""
+"""Seconds without the zygote after a failed fork: the agent's Python may be broken."""
 
 _log = logging.getLogger(__name__)
 
 
 class KernelZygote:
-    """Starts a zygote where none runs; an asynchronous context manager, which ends it.
+    """Starts a zygote on demand; an asynchronous context manager, which ends it.
 
-    `program` is the Python and `packages` where it finds what runs a kernel, both of the agent's tree. `memory` is the most, in bytes, that
-    anything forked of it may be given.
+    `program` is the Python and `packages` the directory of the kernel's packages, both in the agent's tree. `memory` is
+    the limit in bytes for each forked process.
     """
 
     def __init__(self, processes: Processes, *, program: str, packages: str, memory: int) -> None:
@@ -50,9 +50,9 @@ class KernelZygote:
             await put_down(self._zygote)
 
     async def start(self, role: Sequence[str], instead: Sequence[str], *, forked: bool = True, **options: Any) -> Process:
-        """Start a process in a role of the zygote's, or the program `instead` where none can be, or shall be, forked.
+        """Start a process in one of the zygote's roles, or the program `instead` if forking is not possible or not wanted.
 
-        `options` are those of `Processes.start`, which tells what is raised.
+        `options` are those of `Processes.start`, and so are the exceptions.
         """
         if not forked:
             return await self._processes.start(instead, **options)
@@ -78,7 +78,7 @@ class KernelZygote:
             return self._zygote
 
     async def _end(self, zygote: Process) -> None:
-        """End one that did not fork: something was installed since it began, or it is broken."""
+        """End a zygote that did not fork: its imports are outdated, or it is broken."""
         async with self._starting:
             if self._zygote is zygote:
                 self._zygote = None

@@ -1,4 +1,4 @@
-"""Which Pythons there are, and kernels of them: those of the default come from a pool of warm ones."""
+"""The installed Pythons, and kernels for them. Kernels of the default Python come from a warm pool."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from sandbox_server.drivers.spawn.pipes import PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, not_isolated
 
 PACKAGES = "/opt/kernel"
-"""Below it, by version, is what runs a notebook's code."""
+"""Below it, by version, are the packages that run a notebook's code."""
 DEFAULT = "python3"
 SCRIPT = str(Path(__file__).with_name("launch.py"))
 FENCED = "sandbox_server.drivers.kernels.isolated_kernel"
@@ -51,25 +51,25 @@ class Python:
 
     @property
     def name(self) -> str:
-        """What its kernel is called."""
+        """The name of its kernel."""
         return f"python{self.version}"
 
 
 class Pythons:
-    """The agent's Pythons, looked up once and again after nothing was found."""
+    """The agent's Pythons. They are looked up once, and again after nothing was found."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
         self._found: dict[str, Python] = {}
 
     async def all(self) -> Mapping[str, Python]:
-        """By kernel name, the default `python3` first; it is also there under its version."""
+        """The Pythons by kernel name, the default `python3` first; it is also listed under its version."""
         if not self._found:
             self._found = await self._look()
         return self._found
 
     async def get(self, name: str) -> Python:
-        """The Python of a kernel name; raises InvalidArgument with the names that there are."""
+        """Return the Python of a kernel name; raises InvalidArgument with the known names."""
         found = await self.all()
         if name not in found:
             raise InvalidArgument(f"there is no kernel {name!r}", kernel_name=name, hint=f"available: {', '.join(found)}")
@@ -85,10 +85,11 @@ class Pythons:
 
 
 class Kernels:
-    """Starts kernels; an asynchronous context manager, which ends those that nobody has taken.
+    """Starts kernels; an asynchronous context manager, which ends the warm ones.
 
-    `folder` is the agent's own, for their sockets. `default` names the kernel for whoever names none; `warm` keeps one of it ready.
-    `memory` is how much a kernel may have of its own, in bytes, `limits` are other rlimits. `private` is what an isolated one may not see.
+    `folder` is the agent's own, for the kernels' sockets. `default` is the default kernel name; `warm` keeps one of it
+    ready. `memory` is a kernel's limit of private memory in bytes, `limits` are other rlimits. `private` is hidden from
+    isolated kernels.
     """
 
     def __init__(
@@ -129,13 +130,14 @@ class Kernels:
         await self._opened.aclose()
 
     async def take(self, name: str, isolation: IsolationPolicy | None = None, directory: str | None = None) -> Kernel:
-        """Give a kernel that is ready to run code, in the workspace; it is the caller's to close.
+        """Return a kernel that is ready to run code in the workspace. The caller closes it.
 
-        An isolated one starts in `directory`, to which the paths of its policy may be relative.
+        An isolated one starts in `directory`, to which the policy's paths may be relative.
 
-        Raises InvalidArgument for an unknown name, Unavailable where none can be started, Conflict where `isolation` cannot be enforced.
+        Raises InvalidArgument for an unknown name, Unavailable if it cannot be started, Conflict if `isolation` cannot
+        be enforced.
         """
-        python = await self._known(name)
+        python = await self._python_of(name)
         if isolation:
             return await self._start(python, isolation, directory)
         default = await self.pythons.get(self.default)
@@ -143,9 +145,9 @@ class Kernels:
             return kernel
         return await self._start(python)
 
-    async def _known(self, name: str) -> Python:
+    async def _python_of(self, name: str) -> Python:
         if not self._enabled:
-            raise Unavailable("there are no kernels here: the component jupyter is disabled")
+            raise Unavailable("there are no kernels: the component jupyter is disabled")
         return await self.pythons.get(name)
 
     async def _start_default(self) -> Kernel:
@@ -157,7 +159,7 @@ class Kernels:
         said = PipeReader(tail.take)
         try:
             env = {SESSION: f"jupyter:{key}".ljust(NAME_ROOM)}
-            process = await self._begin(python, isolation, file, env=env, cwd=directory, stdout=said.theirs, stderr=said.theirs)
+            process = await self._start_process(python, isolation, file, env=env, cwd=directory, stdout=said.theirs, stderr=said.theirs)
         except (NotFound, PermissionDenied) as error:
             said.close()
             if directory:
@@ -172,15 +174,15 @@ class Kernels:
             await kernel.close()
             if isinstance(error, KernelEnded):
                 if isolation and error.exit.code == REFUSED:
-                    raise _refused(tail.text()) from error
+                    raise _isolation_failure(tail.text()) from error
                 raise Unavailable(f"the kernel of {python.name} ended at its start: {tail.text()[-1000:]}") from error
             if isinstance(error, TimeoutError):
                 raise DeadlineExceeded(f"the kernel of {python.name} did not answer within {START_SECONDS:g} s") from error
             raise
         return kernel
 
-    async def _begin(self, python: Python, isolation: IsolationPolicy | None, file: str, **options: Any) -> Process:
-        """Start its process: forked where that makes no difference but in time, else by itself."""
+    async def _start_process(self, python: Python, isolation: IsolationPolicy | None, file: str, **options: Any) -> Process:
+        """Start its process: forked if only the speed differs, else as a new program."""
         role, instead = ["kernels/kernel", file], [python.program, SCRIPT, python.packages, file]
         if isolation:
             private = [self._private, json.dumps(asdict(isolation)), file]
@@ -191,7 +193,7 @@ class Kernels:
         return await self._processes.start(instead, **options)
 
     async def relayed(self) -> RelayClient:
-        """The relay through which every kernel is spoken to. Raises Unavailable where there is no `python3` with a kernel."""
+        """Return the relay of all kernels. Raises Unavailable if there is no `python3` with a kernel."""
         async with self._opening:
             if self._relay is None:
                 usual = (await self.pythons.all()).get(DEFAULT)
@@ -205,12 +207,12 @@ class Kernels:
 
 
 def _may_be_forked(isolation: IsolationPolicy | None) -> bool:
-    """Whether what the zygote has already, its environment and what it has imported, is nothing that the policy keeps away."""
+    """Whether the policy allows everything that the zygote already has: its environment and its imports."""
     return isolation is None or (isolation.env is None and (isolation.read is None or "/" not in isolation.read.deny))
 
 
-def _refused(said: str) -> Failure:
-    """What the fence of a kernel said of a policy that cannot be enforced."""
+def _isolation_failure(said: str) -> Failure:
+    """Return the failure for a kernel's fence that cannot be enforced."""
     try:
         refusal = json.loads(said)
         return not_isolated(int(refusal["error"]), str(refusal["field"]), str(refusal["message"]))

@@ -1,10 +1,10 @@
-"""Starts an IPython kernel, inside the agent's box, with whichever Python runs this file: `launch.py PACKAGES CONNECTION`.
+"""Starts an IPython kernel in the agent's box, with the Python that runs this file: `launch.py PACKAGES CONNECTION`.
 
-CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as `isolated_kernel` makes it. The zygote has
-imported this file, and becomes a kernel without starting Python.
+CONNECTION is the connection file, or the descriptor of one whose sockets are open already, as from `isolated_kernel`.
+The zygote has imported this file, and becomes a kernel without starting Python.
 
-It needs nothing but the standard library of Python 3.10 and the packages it is pointed to. Those come last on the path: what the agent
-has installed itself goes before them.
+It needs only the standard library of Python 3.10 and the packages in PACKAGES. Those come last on the path, so the
+agent's own packages take precedence.
 """
 
 import ctypes
@@ -19,9 +19,9 @@ from contextlib import suppress
 from typing import Any
 
 SESSION = "TANDEM_SESSION"
-"""The variable that says whose the kernel is. Other processes read it from the memory in which the kernel was given it."""
+"""The variable with the session's name. Other processes read it from the kernel's initial environment."""
 FORK_LINGERS = 3000
-"""Milliseconds that a process which code has forked waits at its end for what it printed to be taken."""
+"""Milliseconds that a forked process waits at its end until its output was received."""
 IMPORTED_AT_THE_START = (
     "IPython.core.completerlib",
     "IPython.core.debugger",
@@ -42,14 +42,14 @@ _room = len(os.environb.get(SESSION.encode(), b""))
 
 
 def main(packages: str, connection: str) -> None:
-    """Start as a kernel on the sockets that the connection names."""
-    sys.path[0] = ""  # as in a notebook; this script's own folder is none of the agent's business
+    """Start as a kernel on the sockets of the connection."""
+    sys.path[0] = ""  # as in a notebook; this script's own folder is not the agent's
     sys.path.append(packages)
     become(connection)
 
 
 def become(connection: str) -> None:
-    """Serve on the sockets that the connection names."""
+    """Serve on the sockets of the connection."""
     if SESSION in os.environ:
         name(os.environ[SESSION].rstrip())  # it came with room for a longer one
     with open(int(connection) if connection.isdecimal() else connection, encoding="utf-8") as file:
@@ -58,7 +58,7 @@ def become(connection: str) -> None:
 
 
 def name(session: str) -> None:
-    """Say whose the kernel is: to who looks at its processes, and to all that it starts."""
+    """Set the session's name in this process's environment, for observers and for child processes."""
     os.environ[SESSION] = session
     if _place:
         ctypes.memset(_place, 0, _room)
@@ -83,7 +83,7 @@ def run(described: "dict[str, Any]") -> None:
         tempfile.tempdir = os.environ.get("TMPDIR", "/tmp")
     sys.modules["tandem_kernel"] = sys.modules[__name__]
     sys.argv = ["ipykernel_launcher"]
-    # The history is kept in memory: nobody reads it later, and a full disk must not end a kernel.
+    # The history stays in memory: nobody reads it later, and a full disk must not end a kernel.
     options = ["--HistoryManager.hist_file=:memory:", "--InteractiveShell.colors=NoColor"]
     app = IPKernelApp.instance()
     app.initialize(options)
@@ -94,10 +94,10 @@ def run(described: "dict[str, Any]") -> None:
 
 
 def _reply_through_the_stream(app: Any) -> None:
-    """Send replies by what receives requests: else, in ipykernel 7 before 7.4, a request that comes meanwhile may be read never.
+    """Send replies on the stream that receives requests. Otherwise ipykernel 7 before 7.4 may never read a concurrent request.
 
-    To send takes the notice that something can be received (zmq_getsockopt(3) of ZMQ_FD; ipykernel issue 1554). For Python 3.10 there is
-    no later version, and code may have installed its own.
+    Sending consumes the notice that a message can be received (zmq_getsockopt(3) of ZMQ_FD; ipykernel issue 1554).
+    There is no later version for Python 3.10, and code may have installed its own.
     """
     thread: Any = getattr(app, "shell_channel_thread", None)
     if hasattr(thread, "_shell_socket"):
@@ -105,7 +105,7 @@ def _reply_through_the_stream(app: Any) -> None:
 
 
 def _bind_to(made: Mapping[str, int]) -> None:
-    """Let what binds to an address take the socket that is open there already, by its descriptor."""
+    """Make binding to an address use the socket that is already open there, by its descriptor."""
     import zmq
 
     bind = zmq.Socket.bind
@@ -119,9 +119,9 @@ def _bind_to(made: Mapping[str, int]) -> None:
 
 
 def _take_from_forks(address: str) -> None:
-    """Take at an address what processes print that code has forked of the kernel; it would listen on a port of TCP for that.
+    """Receive the output of forked processes at a Unix socket, instead of ipykernel's TCP port.
 
-    A fenced process could make no socket for such an address, so a kernel behind a fence keeps the port.
+    A fenced process cannot make that socket, so a kernel behind a fence keeps the port.
     """
     import zmq
     from ipykernel import iostream, kernelapp
@@ -146,7 +146,7 @@ def _take_from_forks(address: str) -> None:
 
 
 def _leave_to(kernel: int) -> Callable[[], None]:
-    """End a copy of the kernel, which code has forked, when that code is over: it would take what is meant for the kernel."""
+    """End a forked copy of the kernel when its code is done. Otherwise it would take requests meant for the kernel."""
 
     def leave() -> None:
         if os.getpid() != kernel:
@@ -158,7 +158,7 @@ def _leave_to(kernel: int) -> Callable[[], None]:
 
 
 def _see_own_packages() -> None:
-    """Look where pip puts what the agent installs, once that is there: Python looks for it at its start alone (site)."""
+    """Add pip's user directory to the path once it exists: Python looks for it only at its start (site)."""
     own = site.getusersitepackages()
     if site.ENABLE_USER_SITE and own not in sys.path and os.path.isdir(own):
         packages = sys.path.pop()
@@ -168,7 +168,7 @@ def _see_own_packages() -> None:
 
 
 def load() -> None:
-    """Import what a kernel needs; what it imports only when it starts, where this version of it does."""
+    """Import what a kernel needs, including what this version would import only at its start."""
     import ipykernel.ipkernel
     import ipykernel.kernelapp  # noqa: F401
 

@@ -1,4 +1,4 @@
-"""What a kernel puts out. It is the agent's: every field is checked before anything here believes it."""
+"""Outputs of kernels. They come from the agent, so every field is validated here."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,13 +10,13 @@ type OutputType = Literal["stream", "execute_result", "display_data", "error", "
 
 _STREAMS = frozenset({"stdout", "stderr"})
 MAX_DEPTH = 100
-"""How deep objects and lists of an output may be in one another; what writes an answer takes little more."""
+"""Limit of nested objects and lists in an output. JSON encoders accept little more."""
 _TYPES = frozenset({"stream", "execute_result", "display_data", "error", "update_display_data", "clear_output"})
 
 
 @dataclass(frozen=True, slots=True)
 class KernelOutput:
-    """One output, by the names of Jupyter's messages."""
+    """One output, with the field names of Jupyter's messages."""
 
     output_type: OutputType
     name: str | None = None
@@ -28,13 +28,13 @@ class KernelOutput:
     evalue: str | None = None
     traceback: list[str] | None = None
     display_id: str | None = None
-    """By which a later `update_display_data` finds it."""
+    """The id by which a later `update_display_data` finds it."""
     wait: bool = False
-    """Whether `clear_output` clears only when the next output comes."""
+    """Whether `clear_output` waits for the next output."""
 
 
 def read(message: JsonLine) -> KernelOutput | None:
-    """Read an output as the relay passes it on; None where it is none."""
+    """Parse an output from the relay; None if it is invalid."""
     kind = message.get("output_type")
     if not isinstance(kind, str) or kind not in _TYPES:
         return None
@@ -57,8 +57,8 @@ def read(message: JsonLine) -> KernelOutput | None:
     )
 
 
-def nested(value: object, most: int = MAX_DEPTH) -> bool:
-    """Whether a value of JSON's types has objects and lists in one another deeper than `most`."""
+def is_nested_deeper(value: object, most: int = MAX_DEPTH) -> bool:
+    """Whether objects and lists in a JSON value are nested deeper than `most`."""
     level = [value]
     for _ in range(most):
         level = [inner for one in level if isinstance(one, dict | list) for inner in (one.values() if isinstance(one, dict) else one)]
@@ -68,7 +68,7 @@ def nested(value: object, most: int = MAX_DEPTH) -> bool:
 
 
 def merge(outputs: Iterable[KernelOutput]) -> list[KernelOutput]:
-    """What a notebook would show in the end: pieces of a stream joined, displays brought up to date, and what was cleared gone."""
+    """Return what a notebook would finally show: streams joined, displays updated, cleared outputs removed."""
     page = _NotebookOutputs()
     cleared = False
     for output in outputs:
@@ -85,18 +85,18 @@ def merge(outputs: Iterable[KernelOutput]) -> list[KernelOutput]:
 
 
 def stream_text(outputs: Iterable[KernelOutput], name: str) -> str:
-    """All that went to one stream."""
+    """Return all text of one stream."""
     return "".join(output.text or "" for output in outputs if output.output_type == "stream" and output.name == name)
 
 
 class _NotebookOutputs:
-    """What is shown, put together once at the end: in time that grows with what was put out, whatever that was."""
+    """The final outputs, computed once at the end in linear time."""
 
     def __init__(self) -> None:
         self._outputs: list[KernelOutput] = []
         self._pieces: list[list[str]] = []
         self._updates: dict[str, tuple[int, KernelOutput]] = {}
-        """The latest update of each display, and how many outputs there were before it: those it is for."""
+        """The latest update of each display, and the number of outputs before it, to which it applies."""
 
     def add(self, output: KernelOutput) -> None:
         last = self._outputs[-1] if self._outputs else None

@@ -1,16 +1,16 @@
 """Speaks the kernels' protocol, inside the agent's box, for the API server outside: `relay.py PACKAGES FOLDER`.
 
-Kernels listen on Unix sockets in the box, which the server cannot reach, and their messages are parsed by a large C++ library, which the
-server would rather not have: so this process, of the agent's own, stands between. Requests and answers are lines of JSON on its standard
-input, a socket. A request has an `id`, which its answers repeat:
+Kernels listen on Unix sockets in the box, which the server cannot reach, and a large C++ library parses their messages, which the server
+should not contain. So this process of the agent is the relay. Requests and answers are lines of JSON on its standard input, a socket. A
+request has an `id`, which its answers repeat:
 
 - `{"op": "open", "kernel"}`: make a folder and a connection file for a kernel; `done` with `file`.
 - `{"op": "connect", "kernel", "file", "pid"}`: wait until the kernel answers; `done`.
-- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with what the kernel
-  replied. Of the outputs at most `room` bytes and `count` pieces are passed on; `dropped` says how many bytes were not. `silent` leaves
-  no trace in `In`. A stream's bytes are those of its text, any other output's those of its JSON.
+- `{"op": "execute", "kernel", "code", "room", "count", "silent"}`: `begun`, `output` for each output, then `done` with the kernel's
+  reply. At most `room` bytes and `count` outputs are passed on; `dropped` is the number of other bytes. `silent` code is not stored in
+  `In`. The size of a stream is that of its text, the size of any other output that of its JSON.
 - `{"op": "show", "kernel", "file", "name"}`: let JupyterLab list the kernel; `done`.
-- `{"op": "sweep", "kernel"}`: end the copies of the kernel that what ran last has forked; `done` with how many are `left`.
+- `{"op": "sweep", "kernel"}`: end the copies of the kernel that the last code has forked; `done` with how many are `left`.
 - `{"op": "close", "kernel"}`: forget the kernel and its folder; no answer.
 
 `failed` instead of `done` gives a `reason`.
@@ -34,46 +34,47 @@ Send = Callable[[Message], None]
 
 MAX_LINE = 64 << 20
 KNOWN = "known"
-"""Folder of the connection files of those kernels that JupyterLab lists."""
+"""Folder of the connection files of the kernels that JupyterLab lists."""
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
-"""Where this package is."""
+"""The directory of this package."""
 RECONNECT_MS = 2
-"""Milliseconds after which a socket that a kernel does not listen on yet is tried again (zmq_setsockopt(3), ZMQ_RECONNECT_IVL); ZeroMQ's
-own 100 are longer than a kernel takes to start. Twice as long each time, and at most `MAX_RECONNECT_MS`."""
+"""Milliseconds until a socket retries a kernel that does not listen yet (zmq_setsockopt(3), ZMQ_RECONNECT_IVL).
+ZeroMQ's default of 100 is longer than a kernel's start. The interval doubles up to `MAX_RECONNECT_MS`.
+"""
 MAX_RECONNECT_MS = 100
 KNOCK_SECONDS = 0.05
-"""After how long a kernel that starts is asked again whether it is there; twice as long each time, and at most `MOST_KNOCK_SECONDS`."""
+"""Seconds until a starting kernel is asked again. The interval doubles up to `MOST_KNOCK_SECONDS`."""
 MOST_KNOCK_SECONDS = 1.0
 RUNNING_SCORE = 700
-"""What a kernel offers the out-of-memory killer while it runs code, and for good what that code starts: those that idle stay longer."""
+"""The oom_score_adj of a kernel while it runs code, inherited by what that code starts. Idle kernels live longer."""
 STRAGGLING_SECONDS = 2.0
-"""How long after the reply outputs may still come, before they count as lost."""
+"""Seconds after the reply in which outputs may still arrive before they count as lost."""
 OVERDUE_SECONDS = 0.5
-"""How long after the kernel is idle again its reply may still come, before it is asked for."""
+"""Seconds after the kernel is idle in which its reply may still arrive before it is requested."""
 OF_EVERY_CODE = ("status", "execute_input")
-"""What a kernel publishes of whichever code it runs, others' too; of the rest of what it puts out nobody can tell."""
+"""Messages that a kernel publishes for all clients' code. Other outputs cannot be attributed."""
 MAX_WORDS = 1000
-"""Characters of an exception's name, or of its text, in a reply; the error output has it all."""
+"""Limit of characters of an exception's name and text in a reply. Standard error has all of it."""
 
 
 async def knock(ask: Callable[[], "asyncio.Future[Message]"], heard: asyncio.Event) -> None:
-    """Ask again and again until there was an answer, to whichever, and `heard` is set: a busy machine gives answers late."""
-    answered, patience = asyncio.Event(), KNOCK_SECONDS
+    """Repeat a request until any reply came and `heard` is set, because a busy machine answers late."""
+    answered, interval = asyncio.Event(), KNOCK_SECONDS
     while not (answered.is_set() and heard.is_set()):
         ask().add_done_callback(lambda _: answered.set())
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(interval):
                 await answered.wait()
                 await heard.wait()
-        patience = min(2 * patience, MOST_KNOCK_SECONDS)
+        interval = min(2 * interval, MOST_KNOCK_SECONDS)
 
 
 class NoReplyError(Exception):
-    """The kernel has run the code and is there, but what became of it was not said, or got lost."""
+    """The kernel ran the code and lives, but the reply was not sent or was lost."""
 
 
 def _context() -> Any:
-    """The ZeroMQ context of this process, for all kernels: each has two threads of its own."""
+    """The ZeroMQ context of this process, for all kernels: each context has two threads."""
     import zmq.asyncio
 
     context = zmq.asyncio.Context.instance()
@@ -83,7 +84,7 @@ def _context() -> Any:
 
 
 class KernelLink:
-    """The conversation with one kernel."""
+    """The connection to one kernel."""
 
     def __init__(self, connection_file: str, pid: int) -> None:
         from jupyter_client.asynchronous.client import AsyncKernelClient
@@ -102,20 +103,20 @@ class KernelLink:
         self._tasks = [asyncio.create_task(self._follow_output()), asyncio.create_task(self._follow_replies())]
 
     async def ready(self) -> None:
-        """Wait until the kernel has answered once, and its outputs arrive here."""
+        """Wait until the kernel has replied once, and its outputs arrive here."""
         if self._answered:
             return
         await knock(self._greet, self._heard)
         self._answered = True
 
     async def execute(self, code: str, run: "RelayedExecution", *, silent: bool) -> Message:
-        """Run code and give the kernel's reply; raises NoReplyError."""
-        self._current, before = run, self._offer(RUNNING_SCORE)
+        """Run code and return the kernel's reply; raises NoReplyError."""
+        self._current, before = run, self._set_oom_score(RUNNING_SCORE)
         self.copies.begin()
         try:
             content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {}, "allow_stdin": False}
             reply = await self._run({**content, "stop_on_error": True}, run)
-            while reply.get("status") == "aborted":  # it has not begun: code of somebody else's failed, for which this had waited
+            while reply.get("status") == "aborted":  # it has not begun: other code failed, for which this had waited
                 await asyncio.sleep(KNOCK_SECONDS)
                 reply = await self._run({**content, "stop_on_error": True}, run)
             run.show_page(reply)
@@ -125,10 +126,10 @@ class KernelLink:
             return reply
         finally:
             self._current = None
-            self._offer(before)
+            self._set_oom_score(before)
 
     def close(self) -> None:
-        """Hang up; who still waits for a reply is told."""
+        """Disconnect. Those who wait for a reply get an error."""
         self._closed = True
         for task in self._tasks:
             task.cancel()
@@ -137,8 +138,8 @@ class KernelLink:
             if not reply.done():
                 reply.set_exception(ConnectionError("the kernel was closed"))
 
-    def _offer(self, score: int) -> int:
-        """Set the kernel's badness (proc_pid_oom_score_adj(5)); gives what it was."""
+    def _set_oom_score(self, score: int) -> int:
+        """Set the kernel's oom_score_adj (proc_pid_oom_score_adj(5)), and return the old one."""
         before = score
         with suppress(OSError, ValueError), open(self._badness, "r+", encoding="ascii") as file:
             before = int(file.read())
@@ -147,10 +148,11 @@ class KernelLink:
         return before
 
     async def _run(self, content: Message, run: "RelayedExecution") -> Message:
-        """Ask for an execution and wait for the reply.
+        """Request an execution and wait for the reply.
 
-        A kernel that is idle again has sent it, and replies in the order in which it was asked. So where the reply to a later request
-        comes first, the one to this will not come: it could not be encoded, or an interrupt came when the code was over already.
+        A kernel that is idle has sent its reply, and it replies in the order of the requests. So if a later request is
+        answered first, this reply will not come: it could not be encoded, or an interrupt came after the code had
+        ended.
         """
         message = self._client.session.msg("execute_request", content)
         run.idle.clear()
@@ -162,18 +164,18 @@ class KernelLink:
         if not (await asyncio.wait([reply], timeout=OVERDUE_SECONDS))[0]:
             await asyncio.wait([reply, self._greet()], return_when=asyncio.FIRST_COMPLETED)
         if not reply.done():
-            raise NoReplyError("it has run the code and did not say how that ended")
+            raise NoReplyError("the kernel ran the code but did not report how it ended")
         return reply.result()
 
     def _greet(self) -> "asyncio.Future[Message]":
-        """Ask for what costs a kernel nothing."""
+        """Send a request that costs the kernel nothing."""
         return self._ask(self._client.session.msg("kernel_info_request", {}))
 
     def _ask(self, message: Message) -> "asyncio.Future[Message]":
-        """Send a request; gives what will be the reply.
+        """Send a request, and return the future reply.
 
-        Not by the client's own methods: they send behind the back of the asynchronous socket, which then may not notice that a reply has
-        come meanwhile, as zmq_getsockopt(3) says of ZMQ_FD.
+        The client's own methods are not used: they bypass the asynchronous socket, which then may miss a reply, as
+        zmq_getsockopt(3) says of ZMQ_FD.
         """
         if self._closed:
             raise ConnectionError("the kernel was closed")
@@ -187,7 +189,7 @@ class KernelLink:
         channel = self._client.shell_channel.socket
         while True:
             frames = await channel.recv_multipart()
-            with suppress(Exception):  # code can have the kernel send whatever it likes, which must not end who listens
+            with suppress(Exception):  # code can make the kernel send anything, which must not end this task
                 self._settle(self._read(frames))
 
     def _settle(self, message: Message) -> None:
@@ -196,7 +198,7 @@ class KernelLink:
             reply.set_result(dict(message["content"]))
 
     def _read(self, frames: list[bytes]) -> Message:
-        """Read a message; raises whatever it raises where it is none."""
+        """Parse a message; raises anything if it is malformed."""
         _, parts = self._client.session.feed_identities(frames)
         return dict(self._client.session.deserialize(parts))
 
@@ -206,9 +208,9 @@ class KernelLink:
             frames = await channel.recv_multipart()
             self._heard.set()
             run = self._current
-            if run and run.full and not frames[0].endswith(b".status"):  # unread: an endless loop writes faster than it can be parsed
+            if run and run.full and not frames[0].endswith(b".status"):  # an endless loop writes faster than it can be parsed
                 run.miss(frames[0], frames[-1])
-                await asyncio.sleep(0)  # what is there already is received without a pause, and the reply must come through
+                await asyncio.sleep(0)  # what has arrived is received without a pause, and the reply must get through
             elif run:
                 with suppress(Exception):  # as with replies
                     self._publish(self._read(frames), run)
@@ -219,7 +221,7 @@ class KernelLink:
 
 
 class Relay:
-    """Does what it is asked."""
+    """Handles the requests of the server."""
 
     def __init__(self, folder: str, send: Send) -> None:
         self._folder = folder
@@ -227,7 +229,7 @@ class Relay:
         self._links: dict[str, KernelLink] = {}
 
     async def handle(self, request: Message) -> None:
-        """Carry out one request and answer it."""
+        """Handle one request and answer it."""
         number = request.get("id")
         operations = {
             "open": self._open,
@@ -293,7 +295,7 @@ class Relay:
 
 
 def _add_name(connection_file: str, name: str, shown: str) -> None:
-    """Write a connection file with the kernel's name, as a manager of external kernels expects it, where that finds it whole."""
+    """Write a connection file with the kernel's name, in the form that an external kernel manager expects, in one step."""
     with open(connection_file, encoding="utf-8") as file:
         described = json.load(file)
     draft = f"{connection_file}.named"
@@ -303,7 +305,7 @@ def _add_name(connection_file: str, name: str, shown: str) -> None:
 
 
 async def serve(folder: str, sock: socket.socket) -> None:
-    """Serve one server until it hangs up."""
+    """Serve one server until it disconnects."""
     reader, writer = await asyncio.open_unix_connection(sock=sock, limit=MAX_LINE)
     relay = Relay(folder, lambda message: writer.write(json.dumps(message).encode() + b"\n"))
     running: set[asyncio.Task[None]] = set()
@@ -324,12 +326,12 @@ def main(packages: str, folder: str) -> None:
 
 
 def become(folder: str) -> None:
-    """Serve it, once everything can be imported."""
+    """Serve it once everything can be imported."""
     asyncio.run(serve(folder, socket.socket(fileno=0)))
 
 
 def load() -> None:
-    """Import what is imported otherwise when the first kernel is there."""
+    """Import in advance what the first kernel would need."""
 
     import sandbox_server.drivers.kernels.forked_copies
     import sandbox_server.drivers.kernels.relay_execution  # noqa: F401

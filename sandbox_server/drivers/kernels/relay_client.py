@@ -1,4 +1,4 @@
-"""The server's side of the relay: started when it is needed, and again when it ended."""
+"""The server's side of the relay. It starts the relay on demand, and again after it has ended."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,18 +18,18 @@ from sandbox_server.drivers.spawn.process import Process, put_down
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0
 ANSWER_SECONDS = 60.0
-"""How long a relay may take for what waits for no kernel; one that takes longer hangs, and is ended."""
+"""Seconds for a relay's answer to what does not wait for a kernel. A slower relay hangs and is killed."""
 WAITS_FOR_NONE = frozenset({"open", "show", "sweep", "close"})
 MAX_LINE = (1 << 25) + (1 << 20)
-"""Bytes of a line: the largest output that a setting lets through, and what is round it."""
+"""Limit in bytes of a line: the largest output that the settings allow, and its envelope."""
 SLACK = 1 << 20
-"""Bytes that a relay may say beyond the outputs that a question allows; one that says more is ended."""
+"""Bytes that a relay may send beyond the outputs that its requests allow. One that sends more is killed."""
 MAX_ESCAPED = 6
-"""Bytes of JSON that a byte of text takes at most."""
+"""The largest number of bytes of JSON for a byte of text."""
 AROUND = 300
-"""Bytes of JSON round an output, about."""
+"""Approximate bytes of JSON around an output."""
 TRIES = 3
-"""For what may be asked twice, where the relay ended before it answered."""
+"""Limit of attempts for a repeatable request whose relay ended before it answered."""
 
 type OnOutput = Callable[[JsonLine], None]
 type OnBegin = Callable[[], None]
@@ -41,18 +41,18 @@ class _RelayRequest:
     on_output: OnOutput | None
     on_begin: OnBegin | None
     allowed: int
-    """Bytes that may still be said to it."""
+    """Bytes that it may still receive."""
 
 
 @dataclass(slots=True)
 class _RelayConnection:
-    """One relay's life; what was asked of it ends with it."""
+    """One run of the relay. Its open requests end with it."""
 
     lines: JsonLines
     process: Process
     number: int
     slack: int = SLACK
-    """Bytes that it may still say to questions that nobody asks any more."""
+    """Bytes that the relay may still send to abandoned requests."""
     questions: dict[int, _RelayRequest] = field(default_factory=dict)
     over: bool = False
 
@@ -61,18 +61,18 @@ class _RelayConnection:
             before = 0
             while line := await self.lines.receive():
                 size, before = self.lines.heard - before, self.lines.heard
-                if not self._hear(line, size):
+                if not self._take_line(line, size):
                     break
-                await asyncio.sleep(0)  # one that says a great deal does not keep the others from their turn
+                await asyncio.sleep(0)  # a relay that sends much must not block other tasks
         finally:
             self.over = True
             for question in self.questions.values():
                 if not question.answer.done():
-                    question.answer.set_exception(_gone())
+                    question.answer.set_exception(_relay_ended())
         await put_down(self.process)
 
-    def _hear(self, line: JsonLine, size: int) -> bool:
-        """Take a line of so many bytes; False where that is more than was asked for."""
+    def _take_line(self, line: JsonLine, size: int) -> bool:
+        """Take a line of `size` bytes. Return False if that exceeds what was requested."""
         number, event = line.get("id"), line.get("event")
         question = self.questions.get(number) if isinstance(number, int) else None
         if question is None or question.answer.done():
@@ -94,13 +94,13 @@ class _RelayConnection:
 
 
 class RelayEnded(Unavailable):
-    """The relay ended before it had answered."""
+    """The relay ended before it answered."""
 
 
 class RelayClient:
-    """Asks the relay; an asynchronous context manager, which ends it.
+    """Sends requests to the relay; an asynchronous context manager, which ends it.
 
-    `zygote` starts it, `folder` is where kernels have their sockets, of the agent's tree.
+    `zygote` starts it, `folder` is the directory of the kernels' sockets in the agent's tree.
     """
 
     def __init__(self, zygote: KernelZygote, folder: str) -> None:
@@ -123,13 +123,16 @@ class RelayClient:
         await self._opened.aclose()
 
     async def current(self) -> int:
-        """Which relay it is, by number: a kernel has to be connected once through each. Raises Unavailable where none can start."""
+        """Return the number of the current relay.
+
+        A kernel has to be connected once through each. Raises Unavailable if none can start.
+        """
         return (await self._running()).number
 
     async def prepare(self, op: str, **fields: object) -> JsonLine:
-        """Ask for what can be asked twice, and ask again where the relay ended before it answered.
+        """Send a repeatable request, and repeat it if the relay ends before it answers.
 
-        Raises Unavailable as `ask` does, and ResourceExhausted where no relay can be started for want of processes.
+        Raises Unavailable as `ask` does, and ResourceExhausted if no process is left for a relay.
         """
         for _ in range(TRIES - 1):
             with suppress(RelayEnded):
@@ -137,10 +140,10 @@ class RelayClient:
         return await self.ask(op, None, None, **fields)
 
     async def ask(self, op: str, on_output: OnOutput | None = None, on_begin: OnBegin | None = None, **fields: object) -> JsonLine:
-        """Ask and give the answer; `on_output` hears what comes before it, `on_begin` of the code's begin.
+        """Send a request and return the answer.
 
-        Raises Unavailable where the relay cannot do it, and RelayEnded where that ended before it answered, or hung; the next one who asks
-        starts another.
+        `on_output` gets the outputs before it, `on_begin` the start of the code. Raises Unavailable if the relay
+        refuses, and RelayEnded if it ended or hung; the next request starts another relay.
         """
         conversation, number = await self._running(), next(self._numbers)
         allowed = SLACK + MAX_ESCAPED * _number(fields.get("room")) + AROUND * _number(fields.get("count"))
@@ -151,11 +154,11 @@ class RelayClient:
                 await conversation.lines.send({"id": number, "op": op, **fields})
                 return await question.answer
         except ConnectionError:
-            raise _gone() from None
+            raise _relay_ended() from None
         except TimeoutError:
             conversation.over = True
             await put_down(conversation.process)
-            raise _gone() from None
+            raise _relay_ended() from None
         finally:
             question.answer.cancel()
             del conversation.questions[number]
@@ -171,7 +174,7 @@ class RelayClient:
     async def _start(self) -> _RelayConnection:
         await self._opened.aclose()
         lines = await self._opened.enter_async_context(JsonLines(MAX_LINE))
-        forked = self._conversation is None  # one that has ended may have had too little of what it got of the zygote
+        forked = self._conversation is None  # an ended relay may have lacked what a fork of the zygote lacks
         options = {"cwd": "/", "stdin": lines.theirs, "oom_score": OOM_SCORE}
         process = await self._zygote.start(self._role, self._instead, forked=forked, **options)
         self._opened.push_async_callback(put_down, process)
@@ -185,5 +188,5 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _gone() -> RelayEnded:
+def _relay_ended() -> RelayEnded:
     return RelayEnded("the relay to the kernels ended", retry_after=RETRY_AFTER)

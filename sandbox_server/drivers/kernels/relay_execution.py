@@ -1,4 +1,7 @@
-"""One execution as the relay sees it: what of its outputs is passed on, and how much is not. It runs in the agent's box, in any Python."""
+"""One execution in the relay: which outputs are passed on, and how many bytes are dropped.
+
+It runs in the box, in any Python.
+"""
 
 import asyncio
 import json
@@ -9,16 +12,16 @@ Message = dict[str, Any]
 Send = Callable[[Message], None]
 
 PIECE = 1 << 20
-"""Characters of a stream in one line at most."""
+"""Limit of characters of a stream's text in one line."""
 
 
 def weight(text: str) -> int:
-    """Bytes of a text in UTF-8."""
+    """Return the length of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def fitting(text: str, room: int) -> str:
-    """The beginning of a text, of at most `room` bytes and of whole characters."""
+    """Return the longest prefix of a text with at most `room` bytes of whole characters."""
     if weight(text) <= room:
         return text
     encoded = text[:room].encode("utf-8", "surrogatepass")
@@ -29,10 +32,10 @@ def fitting(text: str, room: int) -> str:
 
 
 class RelayedExecution:
-    """One execution: passes its outputs on, and is over once the kernel has replied and is idle again."""
+    """One execution. It ends when the kernel has replied and is idle."""
 
     number = ""
-    """Of the request that it was asked for with."""
+    """The id of its request."""
 
     def __init__(self, answer: Send, room: int, count: int) -> None:
         self.idle = asyncio.Event()
@@ -47,7 +50,7 @@ class RelayedExecution:
         return self._room <= 0 or self._count <= 0
 
     def take(self, kind: str, content: Message) -> None:
-        """Take a message that the kernel published while it ran this."""
+        """Take a message that the kernel published during this execution."""
         if kind == "status":
             if content.get("execution_state") == "idle":
                 self.idle.set()
@@ -59,15 +62,15 @@ class RelayedExecution:
             self._put({"output_type": kind, **content})
 
     def drop(self, size: int) -> None:
-        """Take note of bytes that nobody will see."""
+        """Count bytes that are dropped."""
         self.dropped += size
 
     def miss(self, topic: bytes, content: bytes) -> None:
-        """Take note of a message that nobody will see, by what it was published under and its content."""
+        """Count a message that is dropped, by its topic and content."""
         self.drop(_written(content) if b".stream." in topic or topic.startswith(b"stream.") else len(content))
 
     def show_page(self, reply: Message) -> None:
-        """Pass on what a pager would show, as the answer to `print?` is."""
+        """Pass on the pager's text, such as the answer to `print?`."""
         for payload in reply.get("payload", ()):
             if payload.get("source") == "page":
                 self._put({"output_type": "display_data", "data": payload.get("data", {}), "metadata": {}})
@@ -92,7 +95,7 @@ class RelayedExecution:
 
 
 def _written(content: bytes) -> int:
-    """How many bytes of text there are in the content of a stream's message."""
+    """Return the bytes of text in a stream message."""
     try:
         return weight(str(json.loads(content)["text"]))
     except (ValueError, KeyError, TypeError, RecursionError):

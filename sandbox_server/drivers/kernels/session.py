@@ -1,4 +1,4 @@
-"""A session: one kernel after another under one name, and what ran last in it."""
+"""A kernel session: a name, its current kernel, and its latest executions."""
 
 import asyncio
 import time
@@ -14,14 +14,14 @@ from sandbox_server.drivers.kernels.kernels import Kernels
 
 RETRY_AFTER = 1.0
 KEPT_EXECUTIONS = 2
-"""Executions whose output can still be followed."""
+"""Executions whose output can still be read."""
 
 
 class JupyterSession:
-    """One session; its code runs one piece after the other.
+    """One session. Its code runs one piece after the other.
 
-    `implicit` was made for a caller that named none. `once` is for one execution and nobody looks for it, so its kernel keeps the name that
-    it started with. `isolation` holds for all of its kernels.
+    `implicit`: made for a caller that named no session. `once`: for one execution; its kernel keeps its initial name.
+    `isolation` applies to all of its kernels.
     """
 
     def __init__(
@@ -56,26 +56,30 @@ class JupyterSession:
 
     @property
     def idle_seconds(self) -> float:
-        """For how long nothing has run in it."""
+        """Seconds since anything ran in it."""
         return 0.0 if self.busy else time.time() - self.last_used
 
     def execution(self, execution_id: str) -> Execution:
-        """One of the last executions; raises NotFound."""
+        """Return one of the latest executions; raises NotFound."""
         for execution in self._executions:
             if execution.id == execution_id:
                 return execution
         raise NotFound("Execution not found", execution_id=execution_id, hint=f"a session keeps its last {KEPT_EXECUTIONS}")
 
     async def open(self, directory: str | None) -> None:
-        """Give it a kernel, in a directory if one is given. Raises InvalidArgument for one that cannot be entered, Unavailable."""
+        """Start its kernel, in a directory if given.
+
+        Raises InvalidArgument if it cannot be entered, and Unavailable.
+        """
         _require_absolute(directory)
         async with self._free:
             await self._ready(directory)
 
     async def begin(self, code: str, *, timeout: float, bounds: OutputBounds, directory: str | None = None) -> Execution:
-        """Start to run code, once what ran before is over; give the execution, which goes on by itself.
+        """Start to run code once earlier code has ended. Return the execution, which continues by itself.
 
-        Raises Conflict where that is not over within `timeout` seconds, InvalidArgument and Unavailable as `open`.
+        Raises Conflict if earlier code does not end within `timeout` seconds, InvalidArgument and Unavailable as
+        `open`.
         """
         _require_absolute(directory)
         await self._turn(timeout)
@@ -90,7 +94,7 @@ class JupyterSession:
         return execution
 
     async def interrupt(self) -> bool:
-        """Interrupt what runs, or what is about to as soon as it does; False where nothing is left to interrupt."""
+        """Interrupt the running code, or the next code as soon as it begins. Return False if there is none."""
         execution = self._executions[-1] if self.busy and self._executions else None
         if execution is None:
             return False
@@ -101,7 +105,7 @@ class JupyterSession:
         return True
 
     async def close(self) -> None:
-        """End its kernel, and what runs in it."""
+        """End its kernel, and the code in it."""
         self.closed = True
         kernel, self._kernel = self._kernel, None
         if kernel:
@@ -112,7 +116,9 @@ class JupyterSession:
             async with asyncio.timeout(timeout):
                 await self._free.acquire()
         except TimeoutError:
-            raise Conflict(f"session {self.id!r} has run other code for {timeout:g} s", session_id=self.id, hint="interrupt it") from None
+            raise Conflict(
+                f"session {self.id!r} still runs other code after {timeout:g} s", session_id=self.id, hint="interrupt it"
+            ) from None
 
     async def _ready(self, directory: str | None, note: Callable[[str], None] | None = None) -> Kernel:
         try:

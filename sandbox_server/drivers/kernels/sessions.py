@@ -1,4 +1,4 @@
-"""All kernel sessions: at most so many, found by id, closed when nobody uses them."""
+"""All kernel sessions: a limited number, found by id, closed when idle."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -17,7 +17,7 @@ from sandbox_server.drivers.kernels.session import JupyterSession
 from sandbox_server.drivers.session_table import SessionLimit, SessionTable, require_valid_id
 
 CHECKS = 20
-"""How often in the idle time it is looked for sessions to close."""
+"""How often the idle sessions are checked during the idle timeout."""
 
 
 class KernelSessions:
@@ -54,7 +54,7 @@ class KernelSessions:
         return any(session.busy for session in [*self._table, *self._unnamed])
 
     def get(self, session_id: str) -> JupyterSession:
-        """The session of that id; raises NotFound with the contract's message."""
+        """Return the session of an id; raises NotFound with the contract's message."""
         return self._table.get(session_id)
 
     async def begin(
@@ -68,9 +68,9 @@ class KernelSessions:
         directory: str | None = None,
         isolation: IsolationPolicy | None = None,
     ) -> tuple[JupyterSession, Execution]:
-        """Start to run code in the session of that id, or in one that no caller has named.
+        """Start to run code in the session of an id, or in an implicit one.
 
-        Raises as `named` and `JupyterSession.begin`; a session that was made for it is gone then.
+        Raises as `named` and `JupyterSession.begin`. A session that was made for the code is removed then.
         """
         known = set(self._table.by_id)
         session = await (self.named(session_id, kernel_name, isolation) if session_id else self.implicit(kernel_name, isolation))
@@ -82,7 +82,7 @@ class KernelSessions:
             raise
 
     async def named(self, session_id: str, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> JupyterSession:
-        """The session of that id, or a new one; raises Conflict where it has another kernel or isolation than those that are asked for."""
+        """Return the session of an id, or a new one. Raises Conflict if it has another kernel or isolation."""
         require_valid_id(session_id)
         if session_id not in self._table:
             name = await self._kernel_name(kernel_name)
@@ -92,11 +92,11 @@ class KernelSessions:
         if kernel_name and await pythons.get(kernel_name) != await pythons.get(session.kernel_name):
             raise Conflict(f"session {session_id!r} has the kernel {session.kernel_name!r}", hint="use another session")
         if isolation not in (None, session.isolation):
-            raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
+            raise Conflict(f"session {session_id!r} has another isolation", hint="use another session")
         return session
 
     async def implicit(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> JupyterSession:
-        """The session for callers that name none: an idle one of that kernel and isolation, or a new one."""
+        """Return the session for callers that name none: an idle one of that kernel and isolation, or a new one."""
         name = await self._kernel_name(kernel_name)
         asked = (name, isolation)
         idle = [one for one in self if one.implicit and not one.busy and (one.kernel_name, one.isolation) == asked]
@@ -109,7 +109,7 @@ class KernelSessions:
     async def create(
         self, session_id: str | None, kernel_name: str | None, directory: str | None, isolation: IsolationPolicy | None = None
     ) -> JupyterSession:
-        """Make a session with a kernel, or give the one of that id."""
+        """Make a session with a kernel, or return the one of that id."""
         known = set(self._table.by_id)
         session = await self.named(session_id or str(uuid4()), kernel_name, isolation)
         try:
@@ -122,7 +122,7 @@ class KernelSessions:
 
     @asynccontextmanager
     async def once(self, kernel_name: str | None, isolation: IsolationPolicy | None = None) -> AsyncIterator[JupyterSession]:
-        """A session for one execution, which nobody else sees and which ends with the context. Raises ResourceExhausted."""
+        """A session for one execution, which is not listed and ends with the context. Raises ResourceExhausted."""
         if len(self._unnamed) >= self.limit:
             raise self._table.limits[0].exhausted()
         name = await self._kernel_name(kernel_name)

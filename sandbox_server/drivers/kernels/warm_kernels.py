@@ -1,4 +1,4 @@
-"""A pool of warm kernels: each is started before anybody asks, taken once, and replaced behind whoever took it."""
+"""A pool of warm kernels: each is started in advance, taken once, and then replaced."""
 
 import asyncio
 import logging
@@ -10,15 +10,15 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded
 
 AT_MOST = 2
-"""Kernels in the pool once one was taken; until then one waits, so that a sandbox that runs no code pays for no more."""
+"""Kernels in the pool after the first was taken. Until then only one waits, so that a sandbox that runs no code uses less memory."""
 REFILL_PAUSE = 0.02
-"""Seconds before a taken kernel is replaced where another is ready, so that the code that it was taken for has the processors first."""
+"""Seconds before a taken kernel is replaced while another is ready, so that the new code gets the processors first."""
 
 _log = logging.getLogger(__name__)
 
 
 class WarmKernels:
-    """Keeps kernels that `start` starts. Nothing is shared between two executions: a kernel never comes back."""
+    """Keeps kernels that `start` starts. A kernel is never reused, so executions share nothing."""
 
     def __init__(self, start: Callable[[], Awaitable[Kernel]], tasks: Tasks) -> None:
         self._start = start
@@ -36,9 +36,9 @@ class WarmKernels:
             self._refill(1)
 
     async def take(self) -> Kernel | None:
-        """Give the kernel that was started first and still runs; None where there is none.
+        """Return the oldest kernel that still runs; None if there is none.
 
-        Waits for one that is still starting. One that has ended meanwhile, as all do when the box ends, is passed over.
+        Waits for one that is starting. Kernels that have ended, as all do with the box, are skipped.
         """
         try:
             while self._pool:
@@ -49,7 +49,7 @@ class WarmKernels:
             self._refill(AT_MOST)
 
     async def close(self) -> None:
-        """End those that nobody has taken."""
+        """End the kernels that were not taken."""
         for starting in self._pool:
             if _has_started(starting):
                 await starting.result().close()

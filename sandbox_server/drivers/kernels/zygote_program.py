@@ -1,7 +1,7 @@
 """The zygote of the kernels and their relay, inside the agent's box: `zygote_program.py PACKAGES`.
 
-Most of a kernel's start is imports. This program has done them, and forks (`spawn.zygote`). It ends when something was installed since
-then, which might have been imported instead: then another one takes its place.
+Most of a kernel's start is imports. This program has done them, and forks (`spawn.zygote`). It ends when packages were
+installed since, because a kernel might import those instead; then another zygote is started.
 """
 
 import gc
@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
-"""Where this package is."""
+"""The directory of this package."""
 
 type Seen = Mapping[str, int | None]
 
 
 def main(packages: str) -> None:
-    """Serve as the zygote, or be what it has forked."""
+    """Serve as the zygote, or become what it has forked."""
     sys.path[0] = ""  # as in a notebook
     places = [*sys.path[1:], site.getusersitepackages()]
     before = _look(places)
@@ -29,7 +29,7 @@ def main(packages: str) -> None:
     relay.load()
     sys.path.remove(ROOT)
     gc.collect()
-    gc.freeze()  # what was forked then copies fewer pages
+    gc.freeze()  # forked processes then copy fewer pages
     roles: Mapping[str, Callable[..., int | None]] = {
         "kernels/kernel": launch.become,
         "kernels/isolated": isolated_kernel.become,
@@ -42,7 +42,7 @@ def main(packages: str) -> None:
 
 
 def _look(places: Sequence[str]) -> Seen:
-    """When something was last installed, or taken away, where it is looked for before the kernels' own packages."""
+    """Return when packages were last installed or removed in the places that precede the kernels' own packages."""
     return {path: _changed(path) for path in places}
 
 

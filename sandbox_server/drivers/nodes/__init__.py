@@ -1,1 +1,1 @@
-"""Node.js of the agent: programs that run once, and sessions that remember."""
+"""Node.js of the agent: scripts that run once, and sessions that keep their state."""

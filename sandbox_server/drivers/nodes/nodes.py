@@ -1,4 +1,4 @@
-"""Which Node.js versions the agent has, and where."""
+"""The agent's Node.js versions and their paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,38 +13,41 @@ PROBE_SECONDS = 30.0
 STRIPS_TYPES = 22
 """The first major version that runs TypeScript."""
 FLAGS = ("--disable-warning=ExperimentalWarning", "--disable-warning=UNDICI-EHPA")
-"""Nothing of what is new in Node.js is written to what the code writes: of the proxy that it is told of, neither."""
+"""Keep Node.js's warnings about experimental features, and about the proxy in its environment, out of the output."""
 
 _FIND = 'for program in "$1"/*/bin/node; do [ -x "$program" ] && printf "%s\\t%s\\n" "$program" "$("$program" --version)"; done; true'
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One Node.js."""
+    """One Node.js version."""
 
     program: str
     version: str
-    """As in `22.23.3`."""
+    """Such as `22.23.3`."""
 
     @property
     def major(self) -> int:
-        """As in 22."""
+        """Such as 22."""
         return int(self.version.split(".")[0])
 
     @property
     def name(self) -> str:
-        """What callers call it: `node22`."""
+        """The name for callers: `node22`."""
         return f"node{self.major}"
 
     def argv(self, *arguments: str, typescript: bool = False) -> list[str]:
-        """How it is started. Raises InvalidArgument where it cannot run TypeScript."""
+        """Return its command line. Raises InvalidArgument if it cannot run TypeScript."""
         if typescript and self.major < STRIPS_TYPES:
-            raise InvalidArgument(f"{self.name} runs no TypeScript", hint=f"use node{STRIPS_TYPES} or later")
+            raise InvalidArgument(f"{self.name} does not support TypeScript", hint=f"use node{STRIPS_TYPES} or later")
         return [self.program, *FLAGS, *(["--experimental-transform-types"] if typescript else []), *arguments]
 
 
 class Nodes:
-    """The agent's Node.js versions, looked up once and again after nothing was found. `default` is the name of the usual one."""
+    """The agent's Node.js versions, looked up once, and again after nothing was found.
+
+    `default` is the default name.
+    """
 
     def __init__(self, processes: Processes, *, default: str, enabled: bool = True) -> None:
         self.default = default
@@ -53,19 +56,19 @@ class Nodes:
         self._found: dict[str, Node] = {}
 
     async def all(self) -> Mapping[str, Node]:
-        """By name, oldest first; none where they are disabled."""
+        """The versions by name, oldest first; none if Node.js is disabled."""
         if not self._found and self._enabled:
             self._found = await self._look()
         return self._found
 
     async def get(self, version: str | None) -> Node:
-        """The Node.js that is called `node22`, `22` or `v22`; the default where none is named.
+        """Return the Node.js named `node22`, `22` or `v22`; the default if none is named.
 
-        Raises InvalidArgument with the names that there are, and Unavailable where there are none.
+        Raises InvalidArgument with the known names, and Unavailable if there is none.
         """
         found = await self.all()
         if not found:
-            raise Unavailable("there is no Node.js here")
+            raise Unavailable("Node.js is not installed or disabled")
         if not version:
             return found.get(self.default) or list(found.values())[-1]
         name = f"node{version.strip().lower().removeprefix('node').removeprefix('v')}"

@@ -1,4 +1,4 @@
-"""How a piece of code ended, and what it put out."""
+"""The outcome of a piece of code, and its output."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,16 +8,16 @@ from sandbox_server.drivers.spawn.pipes import Capture
 from sandbox_server.drivers.spawn.process import Exit
 
 LATE_CODE = 124
-"""What stands for an exit code after a timeout, as with timeout(1)."""
+"""The exit code after a timeout, as with timeout(1)."""
 UNSEEN_CODE = 255
-"""What stands for an exit code that nobody saw; a note says so."""
+"""The exit code if the end was not observed; a note says so."""
 SIGNALLED = 128
 """Added to a signal's number, as shells do."""
 
 MAX_WORDS = 10_000
-"""Characters of an exception's text, or of a line of its stack."""
+"""Limit of characters of an exception's text, or of a line of its stack."""
 MAX_LINES = 200
-"""Lines of a stack."""
+"""Limit of lines of a stack."""
 
 type Status = Literal["ok", "error", "timeout"]
 
@@ -33,7 +33,7 @@ class Thrown:
 
 @dataclass(frozen=True, slots=True)
 class NodeOutcome:
-    """What became of it. `notes` are sentences for the caller."""
+    """The outcome. `notes` are sentences for the caller."""
 
     status: Status
     exit_code: int
@@ -45,11 +45,11 @@ class NodeOutcome:
     count: int | None = None
     notes: tuple[str, ...] = ()
     dropped: int = 0
-    """Bytes of output that were over the limit."""
+    """Bytes of output over the limit, which are lost."""
 
 
 def thrown(error: Any) -> Thrown | None:
-    """Read an exception as the agent's side tells it, as far as that is of a reasonable length; None where it tells none."""
+    """Parse and shorten an exception reported by the agent's process; None if there is none."""
     if not isinstance(error, dict):
         return None
     stack = error.get("stack")
@@ -58,28 +58,28 @@ def thrown(error: Any) -> Thrown | None:
 
 
 def _words(value: object) -> str:
-    """A text of it; of a list or an object only that it is one, as its own text may be deep."""
+    """Return a value as text. A list or object is only named, because it may be deeply nested."""
     return type(value).__name__ if isinstance(value, dict | list) else str(value)[:MAX_WORDS]
 
 
 def text(capture: Capture) -> str:
-    """What a stream held, as far as it was kept."""
+    """Return the kept text of a stream."""
     return capture.bytes().decode("utf-8", "replace")
 
 
 def left_out(dropped: int) -> tuple[str, ...]:
-    """Say how much was not kept."""
+    """Return notes about dropped output."""
     return (f"{dropped} bytes of output were over the limit and were not kept",) if dropped else ()
 
 
 def exit_code(observed: Exit) -> int:
-    """The code that a shell would show for it."""
+    """Return the exit code that a shell would show."""
     if observed.code is not None:
         return observed.code
     return SIGNALLED + observed.signal if observed.signal else UNSEEN_CODE
 
 
 def count_of(line: JsonLine) -> int | None:
-    """How many pieces a session has run."""
+    """Return the number of executions of a session."""
     count = line.get("count")
     return count if isinstance(count, int) else None

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript that runs once, as a program: in a process of its own, in a directory that is gone afterwards."""
+"""JavaScript and TypeScript that runs once, in its own process and in a temporary directory."""
 
 import asyncio
 import secrets
@@ -23,14 +23,17 @@ GRACE = 1.0
 """Seconds that a program has to end after SIGTERM."""
 FILE_SECONDS = 30.0
 TOLD_SECONDS = 1.0
-"""How long it may take to hear of the exception that ended a program: what the program left behind may hold the socket."""
+"""Seconds to wait for the report of the exception that ended a program. Child processes that it left may hold the socket."""
 MAX_TOLD = 16 << 20
-"""Bytes of what is told of it, as JSON."""
+"""Limit in bytes of that report."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProgram:
-    """What to run: `directory` None is a new one in the workspace, which is removed afterwards with all that is in it."""
+    """The program to run.
+
+    With `directory` None, it runs in a new directory of the workspace, which is removed afterwards.
+    """
 
     code: str
     typescript: bool = False
@@ -42,7 +45,7 @@ class NodeProgram:
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """What one program may do: bytes kept of each stream, bytes of memory, seconds."""
+    """The limits of one program: bytes kept of each stream, bytes of memory, seconds."""
 
     output: int
     memory: int
@@ -50,7 +53,7 @@ class NodeLimits:
 
 
 class NodeScripts:
-    """Runs programs; `workspace` is where their directories are made, `limits` are rlimits beside the memory's."""
+    """Runs programs. `workspace` is where their directories are made, `limits` are rlimits beside the memory's."""
 
     def __init__(self, processes: Processes, files: Files, *, workspace: str, limits: Mapping[str, int] | None = None) -> None:
         self._processes = processes
@@ -59,11 +62,11 @@ class NodeScripts:
         self._limits = limits or {}
 
     async def run(self, node: Node, program: NodeProgram, limits: NodeLimits) -> NodeOutcome:
-        """Run a program to its end, or until its time is over, when it is told to end and then made to.
+        """Run a program to its end or its timeout, after which it is terminated and then killed.
 
-        Raises InvalidArgument for a directory or a file name that cannot be used, and as `Processes.start` does.
+        Raises InvalidArgument for an unusable directory or file name, and as `Processes.start` does.
         """
-        async with self._prepared(program) as (directory, main):
+        async with self._program_files(program) as (directory, main):
             argv = node.argv("--import", PRELUDE, main, typescript=program.typescript)
             out, err = Capture(limits.output), Capture(limits.output)
             stdin = program.stdin.encode("utf-8", "surrogateescape")
@@ -85,13 +88,13 @@ class NodeScripts:
                         end.release()
                     given.feed(stdin)
                     given.end()
-                    late = await _over(process, limits.timeout)
+                    late = await _timed_out(process, limits.timeout)
                     await asyncio.gather(stdout.settle(), stderr.settle())
                 return _outcome(process, out, err, await _error(told), late=late)
 
     @asynccontextmanager
-    async def _prepared(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
-        """Write the program and its files; gives the directory and the program's own file."""
+    async def _program_files(self, program: NodeProgram) -> AsyncIterator[tuple[str, str]]:
+        """Write the program and its files; yield the directory and the program's own file."""
         name = secrets.token_hex(6)
         directory = program.directory or f"{self._workspace}/.node-{name}"
         main = f"{directory}/.main-{name}.{'ts' if program.typescript else 'js'}"
@@ -109,7 +112,10 @@ class NodeScripts:
                 await access.delete(main if program.directory else directory, recursive=True, missing_ok=True)
 
     async def write(self, directory: str, files: Mapping[str, str]) -> None:
-        """Write files by paths relative to a directory; raises InvalidArgument for one that leaves it or cannot be written."""
+        """Write files by paths relative to a directory.
+
+        Raises InvalidArgument for a path outside of it or one that cannot be written.
+        """
         await self._write(_inside(directory, files))
 
     async def _require(self, directory: str) -> None:
@@ -130,12 +136,12 @@ class NodeScripts:
 def _inside(directory: str, files: Mapping[str, str]) -> dict[str, str]:
     for name in files:
         if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
-            raise InvalidArgument(f"file name {name!r} does not stay in the directory of the program", file=name)
+            raise InvalidArgument(f"file name {name!r} is outside the program's directory", file=name)
     return {f"{directory}/{name}": text for name, text in files.items()}
 
 
-async def _over(process: Process, timeout: float) -> bool:
-    """Wait for the end, at most `timeout` seconds; say whether it was late."""
+async def _timed_out(process: Process, timeout: float) -> bool:
+    """Wait for the end, at most `timeout` seconds. Return whether it was too late."""
     try:
         async with asyncio.timeout(timeout):
             await process.wait()
@@ -151,7 +157,7 @@ async def _over(process: Process, timeout: float) -> bool:
 
 
 async def _error(told: JsonLines) -> Thrown | None:
-    """What the program said of the exception that ended it."""
+    """Return the exception that the program reported, if any."""
     with suppress(TimeoutError):
         async with asyncio.timeout(TOLD_SECONDS):
             line = await told.receive()

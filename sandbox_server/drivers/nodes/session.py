@@ -1,4 +1,4 @@
-"""A session: a Node.js process that evaluates one piece of code after another and remembers."""
+"""A Node.js session: a process that evaluates one piece of code after another and keeps its state."""
 
 import asyncio
 import time
@@ -23,18 +23,18 @@ from sandbox_server.drivers.spawn.process import Process, Processes, put_down
 SCRIPT = str(SETUP / "session.mjs")
 INPUT_LIMIT = 1 << 20
 MAX_ANSWER = (1 << 25) + (16 << 20)
-"""Bytes of an answer: the largest result that a setting lets through, and what is round it."""
+"""Limit in bytes of an answer: the largest result that the settings allow, and its envelope."""
 MAX_STRAYS = 100
-"""Lines that are no answer to what was asked, after which a session's process is ended."""
+"""Lines that are no answer to the request, after which a session's process is ended."""
 MAX_DROPPED = 1 << 60
-"""The most bytes that are believed to be left out."""
+"""Limit of the number of dropped bytes that a process may claim."""
 GRACE = 3.0
-"""Seconds beyond its time that code has before its process is ended."""
+"""Seconds beyond its timeout that code has before its process is ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDirectory:
-    """Where a session's process runs: its directory, the session by name, rlimits beside the memory's, and what it is kept from."""
+    """How a session's process runs: its directory, its session's name, rlimits beside the memory's, and its isolation."""
 
     directory: str
     session: str
@@ -90,7 +90,7 @@ class NodeProcess:
             end.release()
 
     async def ask(self, request: JsonLine, stdin: str, limits: NodeLimits) -> tuple[JsonLine | None, Capture, Capture]:
-        """Have code evaluated; gives the answer, None where there was none in time, and what was written meanwhile."""
+        """Evaluate code. Return the answer (None if there was none in time) and what was written to the two streams meanwhile."""
         self._out, self._err = Capture(limits.output), Capture(limits.output)
         if stdin:
             self._stdin.feed(stdin.encode("utf-8", "surrogateescape"))
@@ -113,7 +113,7 @@ class NodeProcess:
             return None
 
     async def _answer_to(self, number: int) -> JsonLine | None:
-        """The answer to a request; code can put lines of its own beside it."""
+        """Return the answer to a request, skipping lines that code itself wrote."""
         for _ in range(MAX_STRAYS):
             line = await self.lines.receive()
             if line is None or line.get("id") == number:
@@ -122,7 +122,10 @@ class NodeProcess:
 
 
 class NodeSession:
-    """One session. `max_idle` is in seconds, the times in seconds since the epoch; `isolation` and `limits` hold for all its processes."""
+    """One session.
+
+    `max_idle` is in seconds, times are in seconds since the epoch. `isolation` and `limits` apply to all its processes.
+    """
 
     def __init__(
         self,
@@ -155,23 +158,23 @@ class NodeSession:
 
     @property
     def idle_seconds(self) -> float:
-        """For how long nothing has run in it."""
+        """Seconds since anything ran in it."""
         return 0.0 if self.busy else time.time() - self.last_used
 
     async def open(self, memory: int) -> None:
-        """Start its process. Raises InvalidArgument for a directory that cannot be entered."""
+        """Start its process. Raises InvalidArgument if the directory cannot be entered."""
         async with self._free:
             await self._ready(memory)
 
     def move(self, directory: str) -> None:
-        """Let the next code run in another directory."""
+        """Set the directory for the next code."""
         self._moved = directory != self.directory
         self.directory = directory
 
     async def execute(self, code: str, limits: NodeLimits, *, typescript: bool = False, stdin: str = "") -> NodeOutcome:
-        """Evaluate code, once what ran before is over.
+        """Evaluate code once earlier code has ended.
 
-        Raises Conflict where that takes longer than the time it has, NotFound where the session was closed.
+        Raises Conflict if that takes longer than its timeout, NotFound if the session was closed.
         """
         if typescript:
             self.node.argv(typescript=True)
@@ -179,7 +182,7 @@ class NodeSession:
             async with asyncio.timeout(limits.timeout):
                 await self._free.acquire()
         except TimeoutError:
-            raise Conflict(f"session {self.id!r} has run other code for {limits.timeout:g} s", session_id=self.id) from None
+            raise Conflict(f"session {self.id!r} still runs other code after {limits.timeout:g} s", session_id=self.id) from None
         try:
             return await self._execute(code, limits, typescript=typescript, stdin=stdin)
         finally:
@@ -187,7 +190,7 @@ class NodeSession:
             self._free.release()
 
     async def close(self) -> None:
-        """End its process, and what runs in it."""
+        """End its process, and the code in it."""
         self.closed = True
         await self._end()
 
@@ -199,7 +202,7 @@ class NodeSession:
         request["cwd"], self._moved = self.directory if self._moved else None, False
         answer, out, err = await running.ask(request, stdin, limits)
         if answer:
-            return _answered(answer, out, err, notes, limits.output)
+            return _outcome_of_answer(answer, out, err, notes, limits.output)
         dropped = out.dropped + err.dropped
         code_seen = outcome.exit_code(running.process.exit) if running.process.exit else UNSEEN_CODE
         notes += (*outcome.left_out(dropped), "the session's process ended; the next code gets a new one, without its variables")
@@ -238,7 +241,7 @@ class NodeSession:
 _ENDS: dict[str, tuple[Status, int]] = {"ok": ("ok", 0), "error": ("error", 1), "timeout": ("timeout", LATE_CODE)}
 
 
-def _answered(answer: JsonLine, out: Capture, err: Capture, notes: tuple[str, ...], room: int) -> NodeOutcome:
+def _outcome_of_answer(answer: JsonLine, out: Capture, err: Capture, notes: tuple[str, ...], room: int) -> NodeOutcome:
     status, exit_code = _ENDS.get(str(answer.get("status")), _ENDS["error"])
     result, cut = _result(answer, room)
     dropped = out.dropped + err.dropped + cut
@@ -256,7 +259,7 @@ def _answered(answer: JsonLine, out: Capture, err: Capture, notes: tuple[str, ..
 
 
 def _result(answer: JsonLine, room: int) -> tuple[str | None, int]:
-    """The result, and how many bytes of it were left out, here or there."""
+    """Return the result, and how many bytes of it were dropped by either side."""
     text, dropped = answer.get("text"), answer.get("dropped")
     cut = dropped if isinstance(dropped, int) and 0 < dropped < MAX_DROPPED else 0
     if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""All Node.js sessions: at most so many, found by id, closed when nobody uses them."""
+"""All Node.js sessions: a limited number, found by id, closed when idle."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -15,11 +15,14 @@ from sandbox_server.drivers.session_table import SessionLimit, SessionTable, req
 from sandbox_server.drivers.spawn.process import Processes
 
 MAX_IDLE = 86400
-"""Seconds without use after which a session is closed, unless it is said."""
+"""Default of the idle seconds after which a session is closed."""
 
 
 class NodeSessions:
-    """The sessions; an asynchronous context manager, which ends them all. `check` is how often idle ones are looked for, in seconds."""
+    """The sessions; an asynchronous context manager, which ends them all.
+
+    `check` is the interval for idle sessions in seconds.
+    """
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class NodeSessions:
         return any(session.busy for session in self)
 
     async def get(self, session_id: str, version: str | None = None) -> NodeSession:
-        """The session of that id and, where one is named, of that version. Raises NotFound."""
+        """Return the session of an id and, if given, a version. Raises NotFound."""
         session = self._table.find(session_id)
         if session is None or (version and await self.nodes.get(version) != session.node):
             raise NotFound("Session not found", session_id=session_id)
@@ -75,9 +78,10 @@ class NodeSessions:
         max_idle: int = MAX_IDLE,
         isolation: IsolationPolicy | None = None,
     ) -> tuple[NodeSession, bool]:
-        """Open a session; gives it, and whether it is new.
+        """Open a session. Return it, and whether it is new.
 
-        Raises Conflict for one of another version or isolation, or one that cannot be enforced, and ResourceExhausted.
+        Raises Conflict if it has another version or isolation or if the isolation cannot be enforced, and
+        ResourceExhausted.
         """
         session_id = session_id or str(uuid4())
         require_valid_id(session_id)
@@ -86,7 +90,7 @@ class NodeSessions:
             if version and existing.node != node:
                 raise Conflict(f"session {session_id!r} runs {existing.node.name}", hint="use another session")
             if isolation not in (None, existing.isolation):
-                raise Conflict(f"session {session_id!r} was made with another isolation", hint="use another session")
+                raise Conflict(f"session {session_id!r} has another isolation", hint="use another session")
             return existing, False
         place = directory or self._workspace
         made = NodeSession(session_id, node, self._processes, directory=place, max_idle=max_idle, isolation=isolation, limits=self._limits)

@@ -1,1 +1,1 @@
-"""TCP ports of this machine: who listens on which, and by which host names a browser reaches them."""
+"""TCP ports of this machine: their listeners, and the host names of their previews."""

@@ -1,14 +1,14 @@
-"""Where a browser sees a port of this machine: a host for each port, because another host is another origin."""
+"""Host names of previews: one host for each port, because another host is another origin."""
 
 from urllib.parse import urlsplit
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LOCAL_DOMAIN = "preview.localhost"
-"""Browsers take every name below `localhost` for this machine (RFC 6761, section 6.3)."""
+"""Browsers resolve every name below `localhost` to this machine (RFC 6761, section 6.3)."""
 
 
 def preview_host(port: int, gateway: str, domain: str | None) -> str | None:
-    """Host and port of a preview, where the gateway is reached as `gateway`; None where no name leads there."""
+    """Return host and port of a preview, if the gateway is reached as `gateway`; None if no name leads there."""
     host = urlsplit(f"//{gateway}")
     if domain is None and host.hostname not in _LOOPBACK:
         return None

@@ -1,6 +1,6 @@
-"""Which process holds a socket. A program of the standard library alone, run as the agent: nobody else may look into its processes.
+"""Finds the process of each socket. It runs as the agent with the standard library only: nobody else may inspect the agent's processes.
 
-It writes a JSON object: the socket's inode, and with it the process's number and command line.
+It writes a JSON object with the process id and command line by socket inode.
 """
 
 import json
@@ -15,10 +15,10 @@ _SOCKET = re.compile(r"socket:\[(\d+)\]")
 
 
 def holders(proc: str = "/proc") -> dict[str, tuple[int, str]]:
-    """The first process that holds each socket, by the socket's inode."""
+    """Return the first process of each socket, by inode."""
     found: dict[str, tuple[int, str]] = {}
     for pid in sorted((int(name) for name in os.listdir(proc) if name.isdigit()), reverse=True):
-        with suppress(OSError):  # it has ended, or is somebody else's
+        with suppress(OSError):  # it has ended, or belongs to another user
             command = _command(f"{proc}/{pid}")
             found |= dict.fromkeys(_sockets(f"{proc}/{pid}/fd"), (pid, command))
     return found

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class ProxiedBrowser(Protocol):
-    """What has to be told where the proxy is; `drivers.browser.owner.BrowserClient` is one."""
+    """What has to be told where the proxy is; `drivers.browser.browser_client.BrowserClient` is one."""
 
     async def use_proxy(self, address: str | None) -> None: ...
 

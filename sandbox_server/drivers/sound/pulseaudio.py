@@ -1,6 +1,6 @@
-"""Sound of the desktop: what its programs play, heard at the sink that nobody listens to, and what they hear as their microphone.
+"""Sound of the desktop: recording what its programs play, and playing into their microphone.
 
-Through libpulse-simple (PulseAudio's `pulse/simple.h`): its calls wait, so each stream has a thread of its own.
+It uses libpulse-simple (PulseAudio's `pulse/simple.h`). The calls block, so each stream has a thread of its own.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from sandbox_server.core.errors import Unavailable
 RATE = 48000
 CHANNELS = 2
 CHUNK_SECONDS = 0.02
-"""What is heard arrives in pieces of this length."""
+"""Duration of a chunk of recorded sound."""
 MONITOR = b"desktop.monitor"
-"""What the sink of `sound.pa` plays."""
+"""The monitor of the main sink of `sound.pa`."""
 SPEECH = b"speech"
-"""Another sink of it: what is played there is what the desktop's microphone hears."""
+"""The sink of `sound.pa` that feeds the desktop's microphone."""
 SPEECH_SECONDS = 0.12
-"""Most that waits there."""
+"""Limit of buffered seconds."""
 SPEECH_BEGINS_SECONDS = 0.06
-"""Waits there before the microphone hears it, so that what comes late is in time."""
+"""Seconds that are buffered before playback starts, so that late samples are in time."""
 
 _LIBRARY = "libpulse-simple.so.0"
 _PLAY, _RECORD = 1, 2
@@ -47,30 +47,30 @@ class _Buffers(ctypes.Structure):
 
 
 class PulseAudio:
-    """The sound server that listens on `socket`."""
+    """The sound server at `socket`."""
 
     def __init__(self, socket: str) -> None:
         self._socket = socket
 
     @property
     def available(self) -> bool:
-        """Whether there is a sound server; it may be left out."""
+        """Whether there is a sound server. The component may be left out."""
         return os.path.exists(self._socket)
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Samples of 16 bits, left and right, `RATE` a second, in pieces of `CHUNK_SECONDS`; silence where nothing plays.
+        """Record 16-bit stereo samples at `RATE`, in chunks of `CHUNK_SECONDS`; silence while nothing plays.
 
-        Raises Unavailable where there is no sound server, and from the iterator when it ends.
+        Raises Unavailable if there is no sound server, and from the iterator when it ends.
         """
         async with _opened(lambda: _Stream(self._socket, MONITOR)) as (thread, stream):
             yield _pieces(thread, stream)
 
     @asynccontextmanager
     async def speak(self) -> AsyncIterator[Say]:
-        """Be heard by the desktop's microphone: samples of 16 bits, one channel, `RATE` a second; `SPEECH_SECONDS` of them may wait.
+        """Play 16-bit mono samples at `RATE` into the desktop's microphone; at most `SPEECH_SECONDS` are buffered.
 
-        Raises Unavailable where there is no sound server or no microphone, and when it is said something after that has ended.
+        Raises Unavailable if there is no sound server or no microphone, and on a write after either has ended.
         """
         async with _opened(lambda: _Stream(self._socket, SPEECH, plays=True)) as (thread, stream):
             loop = asyncio.get_running_loop()
@@ -79,7 +79,7 @@ class PulseAudio:
 
 @asynccontextmanager
 async def _opened(make: "Callable[[], _Stream]") -> AsyncIterator[tuple[ThreadPoolExecutor, "_Stream"]]:
-    """A stream and its thread, which closes it when the thread is through with what it does."""
+    """Open a stream and its thread, which closes the stream after its last call."""
     thread = ThreadPoolExecutor(1, "sound")
     opened = asyncio.get_running_loop().run_in_executor(thread, make)
     try:
@@ -101,7 +101,7 @@ def _close(made: "asyncio.Future[_Stream]") -> None:
 
 
 class _Stream:
-    """One connection to the sound server, used by one thread: hears `device`, or plays there."""
+    """One connection to the sound server, used by one thread: it records `device`, or plays there."""
 
     def __init__(self, socket: str, device: bytes, *, plays: bool = False) -> None:
         self._library = _load()
@@ -125,7 +125,7 @@ class _Stream:
             raise self._down(error)
 
     def read(self) -> bytes:
-        """Wait for the next piece."""
+        """Wait for the next chunk."""
         piece = ctypes.create_string_buffer(_CHUNK_BYTES)
         error = ctypes.c_int(0)
         if self._library.pa_simple_read(self._stream, piece, _CHUNK_BYTES, ctypes.byref(error)) < 0:
@@ -133,13 +133,13 @@ class _Stream:
         return piece.raw
 
     def write(self, samples: bytes) -> None:
-        """Play some, as soon as there is room for them."""
+        """Play samples, as soon as there is room for them."""
         error = ctypes.c_int(0)
         if self._library.pa_simple_write(self._stream, samples, len(samples), ctypes.byref(error)) < 0:
             raise self._down(error)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._library.pa_simple_free(self._stream)
 
     def _down(self, error: ctypes.c_int) -> Unavailable:

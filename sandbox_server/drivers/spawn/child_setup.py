@@ -1,6 +1,6 @@
-"""A freshly forked process of the spawner, from the fork until it is the agent's program or its file worker.
+"""What a forked child of the spawner does before it becomes the agent's program or file worker.
 
-Only the standard library, and as little of it as possible: the smaller the spawner, the faster it forks.
+It imports little, and only from the standard library: the smaller the spawner, the faster it forks.
 """
 
 import errno
@@ -23,17 +23,17 @@ from sandbox_server.drivers.fence.fence import Fence, FenceError
 from sandbox_server.drivers.ipc import descriptor_passing
 
 OOM_SCORE = 500
-"""Added to an agent process's badness, so that the kernel ends it before any of ours when memory runs out."""
+"""The oom_score_adj of an agent process, so that the kernel kills it before the server's own when memory runs out."""
 UMASK = 0o022
 SESSION = "TANDEM_SESSION"
-"""The variable by which a process, and all that it starts, says which session it is of: `bash:ID`, `shell:ID`."""
+"""The variable that names the session of a process and its descendants: `bash:ID` or `shell:ID`."""
 WARM = "warm process"
-"""What the command line of a process says that waits for its program."""
+"""The command line of a process that waits for its program."""
 OF_THE_AGENT = frozenset({"SHELL", "USER", "WORKSPACE"})
-"""Variables that say who the agent is, and where its files are. `USER` names it to our own programs, which need not know it."""
+"""Variables that name the agent and its directories. The server's own programs do not get `USER`, which they do not need."""
 STANDARD = 3
 FIRST_FREE = 16
-"""A program is given descriptors below this."""
+"""A program's descriptors are below this number."""
 
 LIMITS = {
     "nproc": resource.RLIMIT_NPROC,
@@ -45,13 +45,13 @@ LIMITS = {
     "cpu": resource.RLIMIT_CPU,
 }
 _DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)
-# Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would hand that on.
+# Python ignores SIGPIPE and SIGXFSZ, and a supervisor may ignore others; exec would pass that on.
 _IGNORED = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
 
 
 @dataclass(frozen=True)
 class Account:
-    """Whom a process runs as, resolved once at start: the agent may be able to edit /etc/passwd."""
+    """The user that a process runs as, resolved once at start, because the agent may be able to edit /etc/passwd."""
 
     name: str
     uid: int
@@ -68,7 +68,7 @@ class Account:
 
     @classmethod
     def current(cls) -> "Account":
-        """Who we are, for a container that was not started as root; the user may have no name."""
+        """The current user, for a container without root. It may have no name."""
         uid, gid = os.getuid(), os.getgid()
         groups = tuple(os.getgroups())
         try:
@@ -79,15 +79,15 @@ class Account:
 
 
 def own_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
-    """Give the environment of what runs as the agent, whose environment is given."""
+    """Return the environment for a process of the agent, given the agent's environment."""
     return {**environment, "HOME": account.home, "USER": account.name, "LOGNAME": account.name}
 
 
 def closed_environment(environment: Mapping[str, str], account: Account) -> dict[str, str]:
-    """Give the environment of what runs as `account` beside the agent, whose own environment is given.
+    """Return the environment for a process of another account beside the agent, given the agent's environment.
 
-    Nothing in it leads to a file below the agent's home or workspace: programs are found by `PATH`, many read configuration below `HOME`,
-    and libraries, packages and start-up files are found by variables that the container may have been given.
+    It names no file below the agent's home or workspace. So it has its own `PATH` and `HOME`, and drops variables that
+    name libraries, packages or start-up files.
     """
     theirs = tuple(f"{environment[name].rstrip('/')}/" for name in ("HOME", "WORKSPACE") if environment.get(name, "/") != "/")
     path = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
@@ -102,7 +102,7 @@ def _leads_to(value: str, folders: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Program:
-    """What to execute: `cwd` None is the workspace; `fds` become descriptors 0, 1, 2 and so on."""
+    """A program to execute. `cwd` None means the workspace; `fds` become descriptors 0, 1, 2 and so on."""
 
     argv: Sequence[str]
     cwd: str | None
@@ -114,16 +114,16 @@ class Program:
 
 
 class ProcessNamespace(Protocol):
-    """Where a process lives, such as a box."""
+    """The namespaces that a process is started in, such as a box."""
 
     def enter(self) -> None:
-        """Move this process there, for good."""
+        """Move this process there permanently."""
 
 
 def become(account: Account, place: ProcessNamespace | None = None, fence: Fence | None = None) -> None:
-    """Turn this process into `account`, for good, in `place` where one is given; a `fence` gets its namespaces on the way.
+    """Turn this process into `account` permanently, in `place` if given. A `fence` makes its namespaces on the way.
 
-    Without root there is nobody else to become, and the process stays who it is.
+    Without root the process keeps its user.
     """
     if place:
         place.enter()
@@ -137,13 +137,13 @@ def become(account: Account, place: ProcessNamespace | None = None, fence: Fence
 
 
 def allow_many_descriptors() -> None:
-    """Raise this process's own limit of open files as far as it goes; its children get back what it was."""
+    """Raise this process's own limit of open files to its maximum. Children get the old limit."""
     _, most = _DESCRIPTORS
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def run_program(program: Program, account: Account, place: ProcessNamespace | None, report: int) -> NoReturn:
-    """Become the program; why it could not goes as JSON into `report`, which exec closes."""
+    """Become the program. A failure is written as JSON to `report`, which a successful exec closes."""
     stage = _StartStage()
     try:
         _leave_the_spawner(program.limits, program.oom_score)
@@ -160,9 +160,9 @@ def run_program(program: Program, account: Account, place: ProcessNamespace | No
 def run_warm_process(
     channel: socket.socket, account: Account, place: ProcessNamespace | None, limits: Mapping[str, int], report: int
 ) -> NoReturn:
-    """Become a process of `account` and wait on `channel` for the program to become, as `run_program` does; nothing comes: end.
+    """Become a process of `account` and wait on `channel` for a program, then run it as `run_program` does; end if none comes.
 
-    It keeps no other descriptor of the spawner. The program's own must be open to the account already.
+    It keeps no other descriptor of the spawner. The program's descriptors must be open to the account already.
     """
     stage = _StartStage()
     try:
@@ -186,7 +186,7 @@ def run_warm_process(
 def run_worker(
     serve: Callable[[socket.socket], None], sock: socket.socket, account: Account, place: ProcessNamespace | None, report: int
 ) -> NoReturn:
-    """Become a process of `account` that serves files on `sock`, keeping no other descriptor of the spawner."""
+    """Become a process of `account` that serves files on `sock`. It keeps no other descriptor of the spawner."""
     status = 1
     try:
         _leave_the_spawner({})
@@ -206,14 +206,14 @@ def run_worker(
 
 
 def let_open(fds: Sequence[int], account: Account) -> None:
-    """Give pipes to the account: a program that opens /dev/stdout opens the pipe anew, and needs the right to."""
+    """Give pipes to the account, because a program that opens /dev/stdout opens the pipe again and needs permission."""
     for fd in fds:
         if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
             os.fchown(fd, account.uid, account.gid)
 
 
 def own_pid(pid: int) -> int:
-    """The number by which a child, not reaped yet, knows itself: in a box it has another (NSpid, proc_pid_status(5))."""
+    """Return a child's process id in its own namespace, while it is not reaped (NSpid, proc_pid_status(5))."""
     with suppress(OSError), open(f"/proc/{pid}/status", "rb") as status:
         for line in status:
             if line.startswith(b"NSpid:"):
@@ -235,13 +235,13 @@ def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) ->
 
 
 class _StartStage:
-    """What is being done, for whoever is told that it failed."""
+    """The step that is running, for the error message if it fails."""
 
     subject = "process"
 
 
 def _keep_only(channel: socket.socket, report: int) -> int:
-    """Make the channel the descriptor behind the standard ones, the report, which is given, the next, and close all others."""
+    """Move the channel and then the report right behind the standard descriptors, close all others, and return the report."""
     kept = [_out_of_the_way(fd) for fd in (channel.fileno(), report)]
     for target, fd in enumerate(kept, start=STANDARD):
         os.dup2(fd, target, inheritable=False)
@@ -250,7 +250,7 @@ def _keep_only(channel: socket.socket, report: int) -> int:
 
 
 def put_in_place(fds: Sequence[int], report: int) -> int:
-    """Make descriptors 0, 1, 2 and so on of these; gives where the report is then."""
+    """Make `fds` the descriptors 0, 1, 2 and so on; return the new number of `report`."""
     report, *sources = (_out_of_the_way(fd) for fd in (report, *fds))
     for target, fd in enumerate(sources):
         os.dup2(fd, target)
@@ -267,12 +267,12 @@ def _execute(program: Program, stage: _StartStage) -> NoReturn:
 
 
 def _out_of_the_way(fd: int) -> int:
-    """Copy a descriptor to where no other is about to be put."""
+    """Copy a descriptor to a number that is not about to be replaced."""
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
 
 
 def offer_to_the_oom_killer(score: int) -> None:
-    """Set how bad this process is (proc_pid_oom_score_adj(5)), where that may be set."""
+    """Set this process's oom_score_adj (proc_pid_oom_score_adj(5)), if permitted."""
     with suppress(OSError):
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
         os.write(fd, b"%d" % score)
@@ -280,7 +280,7 @@ def offer_to_the_oom_killer(score: int) -> None:
 
 
 def enter_directory(cwd: str | None, environment: Mapping[str, str]) -> None:
-    """Change to a directory, None is the first of the usual ones that there is; raises OSError for one that was named."""
+    """Change to a directory; None means the first usual one that exists. Raises OSError for a named one."""
     if cwd is not None:
         os.chdir(cwd)
         return
@@ -291,7 +291,7 @@ def enter_directory(cwd: str | None, environment: Mapping[str, str]) -> None:
 
 
 def describe_failure(failure: Exception, subject: str) -> bytes:
-    """Say, as the client of the spawner hears it, why a process could not become what it was to be."""
+    """Encode for the spawner's client why a process did not start."""
     number, reason, more = errno.EINVAL, str(failure), {}
     if isinstance(failure, OSError):
         number, reason = failure.errno or errno.EIO, failure.strerror or reason

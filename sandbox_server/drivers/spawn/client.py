@@ -1,4 +1,4 @@
-"""A client of the spawner and the process that it asked for."""
+"""One connection of a client to the spawner, and the process that it requested."""
 
 import errno
 import json
@@ -19,7 +19,7 @@ MAX_COMMAND = 200
 MAX_REASON = 500
 MAX_ERRNO = 4096
 SUBJECTS = ("process", "cwd", "program", "isolation")
-"""What a child names as what failed (`child.describe_failure`)."""
+"""The parts of a request that a child names as the cause of a failure (`child_setup.describe_failure`)."""
 
 
 @dataclass(eq=False)
@@ -28,46 +28,46 @@ class SpawnConnection:
 
     sock: socket.socket
     pid: int = 0
-    """Known and not yet reaped, else 0: a reaped pid may be anybody's."""
+    """The process id; 0 before it is known and after it is reaped, when the number may be reused."""
     report: int = -1
-    """Read end of the pipe on which the child says why it did not start; -1 once that is known."""
+    """Read end of the pipe on which the child reports a failure; -1 once the result is known."""
     told: bytes = b""
-    """What the child has said there so far; where a zygote forked it, that is the agent's own program."""
+    """What the child has reported so far. After a zygote's fork, the agent's own program may have written it."""
     worker: tuple[socket.socket, socket.socket] | None = None
-    """A file worker's two ends: the client's until it is sent, and its own, kept to see the client hang up."""
+    """The two ends of a file worker's socket: the client's until it is sent, and the worker's, kept to notice a disconnect."""
     tries: int = 0
     """How often the box ended while the process was about to start in it."""
     kept: bool = False
-    """The process outlives its client."""
+    """Whether the process outlives its client."""
     signalled: bool = False
-    """Its client has sent it a signal, or has gone."""
+    """Whether the client has sent a signal or has disconnected."""
     culprit: AttributedProcess | None = None
-    """Who it is, for the box daemon; None outside the box."""
+    """The process as the box daemon identifies it; None outside the box."""
     failed: bool = False
     ends_group: bool = False
-    """What it leaves of its process group is killed."""
+    """Whether the rest of its process group is killed at its end."""
 
     def describe(self, account: Account, program: Program | None = None) -> None:
-        """Note who it is: what runs in the box for an account."""
+        """Record which process runs in the box, for attribution."""
         command = " ".join(program.argv)[:MAX_COMMAND] if program else ""
         session = program.environment.get(child_setup.SESSION) if program else None
         self.culprit = AttributedProcess(session, command, 0, account.uid)
 
     def own_pid(self) -> int:
-        """The number by which it knows itself."""
+        """The process id in its own namespace."""
         pid = child_setup.own_pid(self.pid)
         if self.culprit:
             self.culprit = replace(self.culprit, pid=pid)
         return pid
 
     def listen(self) -> bool:
-        """Take what the child says, without waiting for more; tells whether that is all."""
+        """Read what the child reports, without waiting. Return whether the report is complete."""
         while len(self.told) <= descriptor_passing.MAX_PACKET:
             try:
                 part = os.read(self.report, descriptor_passing.MAX_PACKET)
             except BlockingIOError:
                 return False
-            except OSError:  # it hung up without reading
+            except OSError:  # it disconnected without reading
                 return True
             if not part:
                 return True
@@ -75,9 +75,9 @@ class SpawnConnection:
         return True
 
     def reap(self, link: SpawnerLink | None) -> int:
-        """Wait for the process, which has ended, and tell the box daemon how; gives its status."""
+        """Reap the process, which has ended, report it to the box daemon, and return its status."""
         if self.ends_group:
-            with suppress(OSError):  # nobody is left; while it is not reaped, no other group has its number
+            with suppress(OSError):  # the group is empty; until the process is reaped, no other group has its number
                 os.killpg(self.pid, signal.SIGKILL)
         written = bytes_written(self.pid) if self.culprit else 0
         _, status, used = os.wait4(self.pid, 0)
@@ -88,7 +88,10 @@ class SpawnConnection:
 
 
 def failure(told: bytes) -> Message:
-    """Why a process did not start, of what it told. Who told it may be the agent: what is malformed is not passed on."""
+    """Return the reply for a process that did not start.
+
+    Its report may come from the agent, so malformed reports are not passed on.
+    """
     try:
         found = json.loads(told)
     except (ValueError, RecursionError):
@@ -106,6 +109,6 @@ def _is_number(value: object) -> bool:
 
 
 def ending(status: int) -> Message:
-    """How a process ended, as its client is told."""
+    """Return the reply that says how a process ended."""
     code = os.waitstatus_to_exitcode(status)
     return {"exit": code} if code >= 0 else {"signal": -code}

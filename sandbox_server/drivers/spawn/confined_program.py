@@ -1,7 +1,7 @@
-"""A program of ours that reads what anybody may have written: it runs as the agent, with limits on time and memory.
+"""Runs a program of the server on untrusted input: as the agent, with limits on time and memory.
 
-It gets the document as its standard input and one JSON object of options as its argument, and writes one JSON object: its answer, or
-`{"problem"}` with a sentence for the caller. It is run by its path, isolated, so it imports nothing of ours.
+The document is its standard input, and a JSON object of options is its argument. It writes one JSON object: its answer,
+or `{"problem"}` with a sentence for the caller. It is run by path in isolated mode, so it imports nothing of Tandem.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Exit, Process, Processes, put_down
 
 MEMORY = 2 << 30
-"""Bytes of address space that the program may use."""
+"""Limit in bytes of the program's address space."""
 MAX_ANSWER = 8 << 20
-"""Bytes of JSON that are taken from it."""
+"""Limit in bytes of the program's JSON answer."""
 
 
 async def answer(processes: Processes, program: str, options: Mapping[str, Any], document: int, *, seconds: float, advice: str = "") -> Any:
-    """Run the program at a path on the document at a descriptor, for so many seconds at most.
+    """Run the program at a path on a document, given as a descriptor, for at most `seconds`.
 
-    Raises InvalidArgument with a sentence for the caller; `advice` is what to do where the document is too much.
+    Raises InvalidArgument with a sentence for the caller; `advice` says what to do if the document is too large.
     """
     out, err = Capture(MAX_ANSWER), Capture(4096)
     with PipeReader(out.take) as stdout, PipeReader(err.take) as stderr:
@@ -40,9 +40,9 @@ async def answer(processes: Processes, program: str, options: Mapping[str, Any],
         ended = await _wait(process, seconds)
         await asyncio.gather(stdout.settle(), stderr.settle())
     if ended is None:
-        raise InvalidArgument(f"The document takes more than {seconds:g} s to read{advice}.")
+        raise InvalidArgument(f"Reading the document takes more than {seconds:g} s{advice}.")
     if ended.code != 0 or out.truncated:
-        raise InvalidArgument(f"The document is too large or too deep to be shown{advice}.")
+        raise InvalidArgument(f"The document is too large or too deeply nested to convert{advice}.")
     found = json.loads(out.bytes())
     if "problem" in found:
         raise InvalidArgument(found["problem"])

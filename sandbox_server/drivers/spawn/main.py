@@ -1,4 +1,4 @@
-"""The spawner's process: its command line, and what it is once it has read that."""
+"""The spawner's process: its command line and its start."""
 
 import argparse
 import gc
@@ -17,7 +17,7 @@ from sandbox_server.settings.paths import Paths
 
 
 def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
-    """Run the spawner with command-line `arguments`; its file workers run `serve_files`."""
+    """Run the spawner with command-line `arguments`. Its file workers run `serve_files`."""
     options = _parse(arguments)
     with open(options.environment, encoding="utf-8") as file:
         environment = json.load(file)
@@ -39,7 +39,7 @@ def serve(arguments: Sequence[str], serve_files: FileServer) -> None:
         listen(options.socket, client),
         accounts=accounts,
         environment=environment,
-        peers=frozenset({0, client.uid}),
+        allowed_uids=frozenset({0, client.uid}),
         serve_files=serve_files,
         link=link,
         limits={"data": options.max_memory} if options.max_memory else {},

@@ -1,4 +1,4 @@
-"""Output of a process, kept on disk while it may still be read: memory stays flat however much there is."""
+"""Output of a process, kept on disk while it may still be read, so that memory stays constant."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from typing import BinaryIO
 HEAD = 64 << 10
 """Bytes kept in memory: all of most outputs, and the beginning of the others."""
 SEGMENTS = 8
-"""Files that the rest is kept in, so that the oldest part can be dropped."""
+"""Number of files for the rest, so that the oldest part can be dropped."""
 
 
 @dataclass(slots=True)
@@ -27,10 +27,11 @@ class _Segment:
 
 
 class OutputSpool:
-    """Bytes in order; an offset counts every byte ever written, kept or not.
+    """Bytes in order. An offset counts every byte ever written, kept or not.
 
-    The first `HEAD` bytes are always kept, and of what follows the latest `limit` bytes or more. Files have no name, so nobody else can
-    open them. When the disk refuses a part, that part counts as dropped, and the process that wrote it never knows.
+    The first `HEAD` bytes are always kept, and of the rest at least the last `limit` bytes. The files have no name, so
+    no one else can open them. If the disk refuses a part, that part counts as dropped, without an effect on the process
+    that wrote it.
     """
 
     def __init__(self, limit: int, directory: str, executor: Executor | None = None) -> None:
@@ -46,7 +47,7 @@ class OutputSpool:
         self._closed = False
 
     def append(self, chunk: bytes) -> asyncio.Future[None] | None:
-        """Add a chunk; where that takes the disk, the future is done when the next chunk may come."""
+        """Add a chunk. If that uses the disk, returns a future that is done when the next chunk may come."""
         if self.size == len(self._head) and not self._closed:
             first = chunk[: HEAD - self.size]
             self._head += first
@@ -58,9 +59,9 @@ class OutputSpool:
         return asyncio.get_running_loop().run_in_executor(self._executor, self._store, chunk)
 
     async def read(self, offset: int, length: int) -> tuple[int, bytes]:
-        """Give up to `length` bytes from the first kept byte at or after `offset`, and where that is; none at the end.
+        """Return up to `length` bytes from the first kept byte at or after `offset`, and their offset; no bytes at the end.
 
-        Fewer bytes than asked for do not mean the end.
+        A shorter result does not mean the end.
         """
         if offset < len(self._head):
             return offset, bytes(self._head[offset : offset + length])
@@ -69,7 +70,7 @@ class OutputSpool:
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._load, offset, length)
 
     def close(self) -> None:
-        """Forget everything; what is appended later is dropped."""
+        """Drop everything. What is appended later is dropped too."""
         with self._lock:
             self._closed = True
             self._head.clear()
@@ -91,7 +92,7 @@ class OutputSpool:
         last = self._segments[-1] if self._segments else None
         if last is None or last.length >= self._segment_size or last.end != self.size:
             last = self._begin_segment()
-        written = last.file.write(chunk)  # fewer where the disk is full: the next chunk begins another segment
+        written = last.file.write(chunk)  # fewer if the disk is full: the next chunk begins another segment
         last.length += written
         self.kept += written
 

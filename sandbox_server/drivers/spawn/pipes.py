@@ -1,4 +1,4 @@
-"""Our ends of a process's standard streams: read and written on the event loop, never blocking it."""
+"""The server's ends of a process's standard streams, read and written on the event loop without blocking."""
 
 import asyncio
 import fcntl
@@ -13,14 +13,14 @@ from typing import Self
 from sandbox_server.core.errors import ResourceExhausted, TooLarge
 
 CHUNK = 64 << 10
-"""Bytes taken at once: what a pipe holds."""
+"""Bytes read at once: a pipe's capacity."""
 
 type Sink = Callable[[bytes], asyncio.Future[None] | None]
-"""Takes a chunk; a future it returns is done when it can take the next."""
+"""Takes a chunk. If it returns a future, the next chunk waits for it."""
 
 
 class _End:
-    """One pipe: `theirs` is for the process, the other end is ours."""
+    """One pipe: `theirs` is the process's end."""
 
     def __init__(self, ours: int, theirs: int) -> None:
         os.set_blocking(ours, False)
@@ -30,17 +30,17 @@ class _End:
 
     @property
     def closed(self) -> bool:
-        """Whether our end is closed."""
+        """Whether the server's end is closed."""
         return self._ours < 0
 
     def release(self) -> None:
-        """Close their end here, once the process has its own copy."""
+        """Close the process's end here, once the process has its own copy."""
         if self.theirs >= 0:
             os.close(self.theirs)
             self.theirs = -1
 
     def close(self) -> None:
-        """Close both ends; twice does nothing."""
+        """Close both ends. A second call does nothing."""
         self.release()
         if not self.closed:
             self._loop.remove_reader(self._ours)
@@ -61,7 +61,7 @@ class _End:
 
 
 class PipeReader(_End):
-    """Feeds what a process writes to `sink`, until every holder of the other end has closed it."""
+    """Feeds the output of a process to `sink`, until every holder of the other end has closed it."""
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(*_pipe())
@@ -71,7 +71,7 @@ class PipeReader(_End):
         self._loop.add_reader(self._ours, self._take)
 
     async def settle(self) -> None:
-        """Take all that was written before this call; a process in the background may still hold and use the pipe."""
+        """Read everything that was written before this call. A background process may still use the pipe."""
         if self.closed:
             return
         waiting: int = struct.unpack("i", fcntl.ioctl(self._ours, termios.FIONREAD, b"\0" * 4))[0]
@@ -80,10 +80,10 @@ class PipeReader(_End):
             if self._busy:
                 await asyncio.wait([self._busy])
             elif not self._take():
-                return  # what was written is gone: a process can open the pipe to read from it, too
+                return  # nothing is left: a process can read from the pipe, too
 
     def _take(self) -> bool:
-        """Take what there is; tells whether there was anything."""
+        """Read what is available, and return whether there was anything."""
         try:
             chunk = os.read(self._ours, CHUNK)
         except BlockingIOError:
@@ -105,7 +105,7 @@ class PipeReader(_End):
 
 
 class Capture:
-    """A sink that keeps the first `limit` bytes and lets the rest go by."""
+    """A sink that keeps the first `limit` bytes and drops the rest."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -120,16 +120,16 @@ class Capture:
 
     @property
     def truncated(self) -> bool:
-        """Whether anything went by."""
+        """Whether bytes were dropped."""
         return self.dropped > 0
 
     def bytes(self) -> bytes:
-        """What was kept."""
+        """The kept bytes."""
         return bytes(self._kept)
 
 
 class PipeWriter(_End):
-    """Feeds a process's standard input as fast as it reads, holding at most `limit` bytes that it has not read yet."""
+    """Feeds a process's standard input as fast as it reads. Holds at most `limit` unread bytes."""
 
     def __init__(self, limit: int) -> None:
         theirs, ours = _pipe()
@@ -141,12 +141,13 @@ class PipeWriter(_End):
     def feed(self, chunk: bytes) -> None:
         """Queue all of `chunk` or nothing.
 
-        Raises BrokenPipeError when nobody reads any more, TooLarge, and ResourceExhausted while it is not read.
+        Raises BrokenPipeError if no process reads any more, TooLarge, and ResourceExhausted while the process does not
+        read.
         """
         if self.closed or self._ending:
             raise BrokenPipeError
         if len(chunk) > self._limit:
-            raise TooLarge(f"input is over {self._limit} bytes", limit=self._limit)
+            raise TooLarge(f"the input exceeds {self._limit} bytes", limit=self._limit)
         if len(self._unsent) + len(chunk) > self._limit:
             raise ResourceExhausted("the process does not read its input", retry_after=1)
         self._unsent += chunk
@@ -182,4 +183,4 @@ def _pipe() -> tuple[int, int]:
     try:
         return os.pipe()
     except OSError as error:
-        raise ResourceExhausted(f"no pipe to be had: {error.strerror}", retry_after=1) from error
+        raise ResourceExhausted(f"no pipe can be made: {error.strerror}", retry_after=1) from error

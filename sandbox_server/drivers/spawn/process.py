@@ -1,6 +1,6 @@
-"""Processes of the agent, started through the spawner and watched over its socket.
+"""Processes of the agent, started through the spawner and followed over its socket.
 
-No process is ever a child of this one: the spawner forks it, becomes the agent, executes the program and tells how it
+They are not children of this process: the spawner forks, becomes the agent, executes the program and reports how it
 ended.
 """
 
@@ -32,9 +32,9 @@ from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 
 START_TIMEOUT = 30.0
-"""Seconds for a process to start; a working directory on a dead network file system takes for ever."""
+"""Seconds for a process to start. A working directory on a dead network file system would block for ever."""
 KILL_GRACE = 1.0
-"""Seconds for a killed process to be gone; one that the kernel holds up is not waited for."""
+"""Seconds for a killed process to end. One that is stuck in the kernel is not waited for."""
 RETRY_AFTER = 1.0
 """Seconds after which a spawner that is down is expected back."""
 
@@ -60,25 +60,25 @@ _KINDS: dict[int, type[Failure]] = {
 
 
 class NoZygote(NotFound):
-    """There is no zygote of that name, or not any more."""
+    """No zygote of that name runs."""
 
 
 @dataclass(frozen=True)
 class Exit:
-    """How a process ended, as its parent observed it: by `code` or by `signal`; neither when the spawner died first."""
+    """How a process ended: by `code` or by `signal`; neither if the spawner died first."""
 
     code: int | None
     signal: int | None
 
     @property
     def lost(self) -> bool:
-        """Whether nobody saw the process end; it may still run."""
+        """Whether the end was not observed. The process may still run."""
         return self.code is None and self.signal is None
 
 
 @dataclass(frozen=True)
 class Completed:
-    """What a process that `Processes.run` waited for did; `truncated` when either stream was longer than asked for, by `dropped` bytes."""
+    """The result of `Processes.run`. `truncated` if a stream was longer than allowed, by `dropped` bytes."""
 
     exit: Exit
     stdout: bytes
@@ -91,7 +91,7 @@ LOST = Exit(None, None)
 
 
 class Process:
-    """A running process, or one that ran; made by `Processes.start`."""
+    """A running or ended process, made by `Processes.start`."""
 
     def __init__(self, pid: int, sock: socket.socket) -> None:
         self.pid = pid
@@ -102,11 +102,11 @@ class Process:
         self._loop.add_reader(sock.fileno(), self._on_packet)
 
     async def wait(self) -> Exit:
-        """Wait until the process has ended, without a bound of its own."""
+        """Wait until the process has ended, without a time limit."""
         return await asyncio.shield(self._ended)
 
     async def kill(self, signal: int = signals.SIGTERM, *, group: bool = True) -> None:
-        """Send a signal to the process, or to its whole group; nothing happens once it has ended."""
+        """Send a signal to the process, or to its whole group. Does nothing once it has ended."""
         if self.exit is None:
             with suppress(OSError):  # the spawner is gone: `exit` says so at the next turn of the loop
                 descriptor_passing.send(self._sock, {"kill": signal, "group": group})
@@ -129,19 +129,19 @@ class Process:
 
 
 class Processes:
-    """Starts processes of the agent through the spawner that listens on `socket_path`, or will within `patience` seconds.
+    """Starts processes of the agent through the spawner at `socket_path`.
 
-    Each gets the variables of `environment`, as they are at its start.
+    Waits up to `retry_seconds` seconds for the spawner. Each process gets the variables that `environment` has at its start.
     """
 
-    def __init__(self, socket_path: str, patience: float = 0.0, environment: ProcessEnvironment | None = None) -> None:
+    def __init__(self, socket_path: str, retry_seconds: float = 0.0, environment: ProcessEnvironment | None = None) -> None:
         self._socket_path = socket_path
-        self._patience = patience
+        self._retry_seconds = retry_seconds
         self._environment = environment or ProcessEnvironment()
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What processes get beside the environment that the container started with."""
+        """Variables that processes get beside the container's environment."""
         return self._environment.variables
 
     async def start(
@@ -165,17 +165,21 @@ class Processes:
     ) -> Process:
         """Start a program in a session and process group of its own.
 
-        `env` is added to the agent's clean environment, None takes a variable away; `cwd` None is the workspace. The descriptors stay
-        the caller's; None is /dev/null. `pipe` is what the process reads as descriptor 3 and what it writes as 4. `on_disconnect` says
-        what becomes of the process when this server dies, `on_exit` what becomes of the rest of its group when it ends. Of processes of
-        one size the kernel ends the one with the greatest `oom_score`, up to 1000, when memory runs out. `limits` are rlimits: nproc,
-        nofile, as, data, core, fsize, cpu. `isolation` is what the program is kept from, before it is executed. A program with a name as
-        `zygote` serves fork requests on descriptor 3 (module `zygote`). With `forked_from` no program is executed: the zygote of that name
-        forks, and gets `argv`.
+        - `cwd`: None means the workspace.
+        - `env`: added to the agent's clean environment. A value None removes a variable.
+        - `stdin`, `stdout`, `stderr`: descriptors that stay the caller's; None means /dev/null.
+        - `pipe`: the descriptors that the process reads as 3 and writes as 4.
+        - `on_disconnect`: what happens to the process when this server ends.
+        - `on_exit`: what happens to the rest of its process group when it ends.
+        - `oom_score`: up to 1000. When memory runs out, the kernel kills the process with the highest score first.
+        - `limits`: rlimits by name: nproc, nofile, as, data, core, fsize, cpu.
+        - `isolation`: the policy that is enforced before the program is executed.
+        - `zygote`: makes the program a zygote of that name, which serves fork requests on descriptor 3 (module `zygote`).
+        - `forked_from`: executes no program. The zygote of that name forks and gets `argv`.
 
-        Raises NoZygote (there is none of that name), NotFound (no such program or directory), PermissionDenied, InvalidArgument,
-        TooLarge (argv and environment), ResourceExhausted (no process or memory left), Unavailable (the spawner is down), Conflict (this
-        host cannot enforce what `isolation` asks for).
+        Raises NoZygote, NotFound (no such program or directory), PermissionDenied, InvalidArgument, TooLarge (argv and environment),
+        ResourceExhausted (no process or memory left), Unavailable (the spawner is down), and Conflict (this host cannot enforce
+        `isolation`).
         """
         reads, writes = pipe or (None, None)
         streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "reads": reads, "writes": writes}
@@ -210,7 +214,7 @@ class Processes:
         limits: Mapping[str, int] | None = None,
         isolation: IsolationPolicy | None = None,
     ) -> Completed:
-        """Run a program to its end and return what it wrote, at most `max_output` bytes of each stream.
+        """Run a program to its end and return its output, at most `max_output` bytes of each stream.
 
         Raises as `start` does, and DeadlineExceeded after `timeout` seconds, when its process group is killed.
         """
@@ -236,7 +240,7 @@ class Processes:
         return Completed(ended, out.bytes(), err.bytes(), out.truncated or err.truncated, out.dropped + err.dropped)
 
     async def worker(self, user: User = "agent") -> socket.socket:
-        """Fork a file worker and return the non-blocking stream socket it serves; closing that kills the worker.
+        """Fork a file worker and return its non-blocking stream socket. Closing the socket kills the worker.
 
         Raises PermissionDenied, ResourceExhausted and Unavailable as `start` does.
         """
@@ -251,7 +255,7 @@ class Processes:
         try:
             with _named_failures():
                 async with asyncio.timeout(START_TIMEOUT):
-                    await connect_with_retry.connect(sock, self._socket_path, self._patience)
+                    await connect_with_retry.connect(sock, self._socket_path, self._retry_seconds)
                     descriptor_passing.send_request(sock, body, fds)
                     await _until_readable(sock)
                 reply, received = descriptor_passing.receive(sock)
@@ -288,7 +292,7 @@ async def _wait_or_kill(process: Process, timeout: float) -> Exit:
 
 
 async def put_down(process: Process) -> None:
-    """Kill a process and its group, and wait until it is gone, KILL_GRACE seconds at most."""
+    """Kill a process and its group, and wait for its end, at most KILL_GRACE seconds."""
     await process.kill(signals.SIGKILL)
     with suppress(TimeoutError):
         async with asyncio.timeout(KILL_GRACE):

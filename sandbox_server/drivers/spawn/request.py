@@ -39,7 +39,7 @@ class SpawnRequests:
         """The program that is asked for; raises KeyError, TypeError or ValueError for what is no request."""
         argv, extra, limits = request["argv"], request.get("env", {}), request.get("limits", {})
         if not isinstance(argv, list) or not argv or not limits.keys() <= child_setup.LIMITS.keys():
-            raise MalformedMessageError("argv is a list of strings, limits are known by name")
+            raise MalformedMessageError("argv must be a list of strings, and limits must have known names")
         streams = dict(zip(request.get("fds", ()), fds, strict=True))
         standard = [streams.get(name, self._null) for name in _STREAMS]
         start_from = child_setup.own_environment if account is self._accounts["agent"] else child_setup.closed_environment
@@ -61,5 +61,5 @@ class SpawnRequests:
         if asked is None:
             return None
         if account is not self._accounts["agent"]:
-            raise MalformedMessageError("only what runs as the agent can be isolated")
+            raise MalformedMessageError("only processes of the agent can be isolated")
         return Fence(policy.decode(asked), cwd=cwd, home=account.home, private=self._private)

@@ -1,14 +1,15 @@
-"""The spawner: the one place where processes of the agent start.
+"""The spawner: it starts every process of the agent.
 
-A small root daemon of the standard library. A client asks for one process per connection on a Unix socket, and reads
-from it how the process started and how it ended; closing the connection ends the process. See `descriptor_passing` for the
-messages and `process` for the client.
+It is a small root daemon that uses only the standard library. A client makes one connection per process on a Unix
+socket, and receives how the process started and how it ended. Closing the connection ends the process. See
+`descriptor_passing` for the messages and `process` for the client.
 
-Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score", "zygote", "forked_from"}`,
-or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `zygote` gives a program a name, and
-`forked_from` has the zygote of that name fork the process (`zygote_pool`).
-Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal": number}`.
-A client may send `{"kill": signal, "group": bool}` at any time between, and `{"ping": true}`, which is answered with `{"pong": true}`.
+Requests: `{"argv", "user", "cwd", "env", "fds", "on_disconnect", "on_exit", "limits", "isolation", "oom_score",
+"zygote", "forked_from"}`, or `{"worker": true, "user"}` for a file worker, whose socket comes with the reply. `zygote`
+makes the program a zygote of that name, and `forked_from` lets the zygote of that name fork the process
+(`zygote_pool`). Replies: `{"pid"}` or `{"error": errno, "message", "subject"}`, later `{"exit": code}` or `{"signal":
+number}`. A client may send `{"kill": signal, "group": bool}` at any time between, and `{"ping": true}`, which is
+answered with `{"pong": true}`.
 """
 
 import errno
@@ -34,19 +35,20 @@ from sandbox_server.drivers.spawn.warm_process import WarmProcesses
 from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 from sandbox_server.settings.paths import Paths
 
-PATIENCE_SECONDS = 30
-"""The spawner is ended, and started anew, when one thing takes it so long."""
+WATCHDOG_SECONDS = 30
+"""Seconds for one step of the spawner. After that it is killed and restarted."""
 MAX_TRIES = 20
-"""To start a process in a box that is ending; one every `RETRY_SECONDS`."""
+"""Limit of attempts to start a process in a box that is ending, one every `RETRY_SECONDS`."""
 
 type FileServer = Callable[[socket.socket], None]
 
 
 class Spawner:
-    """Forks what clients of `listener` ask for, in one thread.
+    """Forks what clients of `listener` request, in one thread.
 
-    `accounts` maps what a request may name as `user` to whom that is; `peers` are the uids that may ask. With a `link` every process
-    starts in the box, and requests wait while there is none. `limits` are for every program but the desktop's (`child.LIMITS`).
+    `accounts` maps the `user` of a request to an account; `allowed_uids` are the uids that may connect. With a `link`, every
+    process starts in the box, and requests wait while there is no box. `limits` apply to every program but the
+    desktop's (`child_setup.LIMITS`).
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Spawner:
         *,
         accounts: Mapping[str, Account],
         environment: Mapping[str, str],
-        peers: frozenset[int],
+        allowed_uids: frozenset[int],
         serve_files: FileServer,
         link: SpawnerLink | None = None,
         limits: Mapping[str, int] | None = None,
@@ -64,7 +66,7 @@ class Spawner:
     ) -> None:
         self._listener = listener
         self._asked = SpawnRequests(accounts, environment, limits or {}, private)
-        self._peers = peers
+        self._allowed_uids = allowed_uids
         self._serve_files = serve_files
         self._link = link
         self._limits = limits or {}
@@ -72,7 +74,7 @@ class Spawner:
         self._zygotes = ZygotePool(accounts["agent"])
         self._unborn: list[SpawnConnection] = []
         self._waiting: list[tuple[SpawnConnection, list[int]]] = []
-        self._poller = Poller(PATIENCE_SECONDS)
+        self._poller = Poller(WATCHDOG_SECONDS)
         self._children: dict[int, SpawnConnection] = {}
 
     def run(self) -> None:
@@ -88,12 +90,12 @@ class Spawner:
         self._poller.close()
 
     def _keep(self) -> float | None:
-        """Keep the link, and a warm process in it; gives the seconds after which to look again."""
+        """Keep the link to the box daemon and a warm process. Return the seconds until the next check."""
         waits = [self._keep_link(), self._warm.keep() if self._warm else None]
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _keep_link(self) -> float | None:
-        """Connect to the box daemon where there is none, or not any more; gives the seconds after which to try again."""
+        """Connect to the box daemon if there is no connection. Return the seconds until the next attempt."""
         if not self._link:
             return None
         if self._link.connect():
@@ -108,7 +110,7 @@ class Spawner:
             self._begin(connection, fds)
 
     def _on_link(self) -> None:
-        """Take the box that the box daemon made, and start in it what waited for it."""
+        """Take the box from the box daemon, and start the processes that waited for it."""
         if not (link := self._link):
             return
         self._poller.unwatch(link.ended)
@@ -136,12 +138,12 @@ class Spawner:
             sock, _ = self._listener.accept()
         except BlockingIOError:
             return
-        except OSError as error:  # out of descriptors: leave the queue alone until one is free
+        except OSError as error:  # no descriptors left: leave the queue alone until one is free
             _log(f"cannot accept: {error}")
             self._poller.unwatch(self._listener.fileno())
             return
         sock.setblocking(False)
-        if peer_uid(sock) not in self._peers:
+        if peer_uid(sock) not in self._allowed_uids:
             _log(f"refused a client of uid {peer_uid(sock)}")
             sock.close()
             return
@@ -152,7 +154,7 @@ class Spawner:
             message, fds = descriptor_passing.receive(connection.sock)
         except BlockingIOError:
             return
-        except OSError:  # it hung up without reading what it was told
+        except OSError:  # it disconnected without reading the replies
             message, fds = None, []
         except MalformedMessageError as error:
             _log(f"dropped a client: {error}")
@@ -169,27 +171,27 @@ class Spawner:
             descriptor_passing.close_all(fds)
 
     def _begin(self, connection: SpawnConnection, fds: list[int]) -> None:
-        """Start what is asked for, or let it wait for a box."""
+        """Start the requested process, or let it wait for a box."""
         if self._link and not self._link.taken:
             self._waiting.append((connection, fds))
             return
-        if connection.sock.fileno() >= 0 and not self._start(connection, fds):  # else it hung up while it waited
+        if connection.sock.fileno() >= 0 and not self._start(connection, fds):  # else it disconnected while it waited
             connection.tries += 1
             self._waiting.append((connection, fds))
         else:
             descriptor_passing.close_all(fds)
 
     def _start(self, connection: SpawnConnection, fds: list[int]) -> bool:
-        """Start what is asked for, or refuse it; False where the box that it was to start in is just ending."""
+        """Start the requested process or refuse it. Return False if the box is ending."""
         try:
             if connection.pid or connection.failed:
-                raise MalformedMessageError("one connection starts one process")
+                raise MalformedMessageError("a connection can start only one process")
             request = descriptor_passing.read_body(fds[0])
             self._fork(connection, request, fds[1:])
         except NoZygoteError as error:
             self._refuse(connection, error.errno or errno.ENOENT, str(error.strerror), "zygote")
         except OSError as error:
-            if self._link and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # so says fork in a namespace that ends
+            if self._link and error.errno == errno.ENOMEM and connection.tries < MAX_TRIES:  # fork's error in a dying namespace
                 return False
             self._refuse(connection, error.errno or errno.EIO, error.strerror or str(error))
         except (KeyError, TypeError, ValueError) as error:
@@ -247,7 +249,7 @@ class Spawner:
         self._poller.watch(report, partial(self._on_birth, connection))
 
     def _on_birth(self, connection: SpawnConnection) -> None:
-        """Take for our own what a zygote has forked, or learn that it has not."""
+        """Adopt the process that a zygote has forked, or learn that it did not fork."""
         try:
             pid = self._zygotes.born(connection.report, self._children)
         except BlockingIOError:
@@ -262,7 +264,7 @@ class Spawner:
         self._watch_start(connection, pid, connection.report)
 
     def _claim(self, pid: int) -> SpawnConnection | None:
-        """Whose the child is that has ended; one that a zygote forked may not have been noticed before."""
+        """Return the connection of a child that has ended, also of one that a zygote has just forked."""
         for connection in [] if pid in self._children else list(self._unborn):
             self._on_birth(connection)
         return self._children.pop(pid, None)
@@ -274,9 +276,9 @@ class Spawner:
         self._poller.watch(readable, partial(self._on_report, connection))
 
     def _on_report(self, connection: SpawnConnection) -> None:
-        """Learn whether the child became what it was to become: nothing is said on the pipe if it did.
+        """Read whether the child started; it reports only failures.
 
-        It is never waited for. Who says nothing more, and keeps the pipe open, has until the client gives up.
+        Nothing waits here. A child that keeps the pipe open has until its client gives up.
         """
         if not connection.listen():
             return
@@ -335,7 +337,7 @@ class Spawner:
         self._resume_accepting()
 
     def _forget_unborn(self, connection: SpawnConnection) -> None:
-        """Wait no more for what a zygote was to fork; a process that it forks after all is not started, and reaped as anybody's."""
+        """Stop waiting for a zygote's fork. If the process is forked after all, it is not started, and is reaped."""
         if connection in self._unborn:
             self._unborn.remove(connection)
             self._poller.unwatch(connection.report)
@@ -372,7 +374,7 @@ class Spawner:
             self._reply(connection, ending(status))
 
     def _reply(self, connection: SpawnConnection, message: Message, fds: Sequence[int] = ()) -> None:
-        """Tell the client, if it is still there; it closes the connection, so that no reply is lost by ours closing."""
+        """Send a reply if the client is still connected. The client closes the connection, so that no reply is lost."""
         with suppress(OSError):
             descriptor_passing.send(connection.sock, message, fds)
 

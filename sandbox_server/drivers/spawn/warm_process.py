@@ -1,7 +1,7 @@
-"""A process forked before anybody asks: it is the agent already, where the agent's processes live, and waits for its program.
+"""A warm process: forked in advance, it has already become the agent in its box, and waits for its program.
 
-To fork and to enter a box takes longer than many a command. One such process waits at a time. Like every process of the agent it may be
-killed by the agent, or end with its box; then the next program starts without it.
+Forking and entering a box takes longer than many commands. One such process waits at a time. The agent may kill it, and
+it ends with its box; then the next program starts without it.
 """
 
 import os
@@ -16,13 +16,13 @@ from sandbox_server.drivers.spawn import child_setup
 from sandbox_server.drivers.spawn.child_setup import OOM_SCORE, Account, Program
 
 PAUSE_SECONDS = 0.01
-"""After a program has started, so that it has the machine first."""
+"""Pause after a program has started, so that it runs first."""
 RETRY_SECONDS = 1.0
-"""After one ended before its time, or could not be forked."""
+"""Seconds after one ended early, or could not be forked."""
 
 
 class WarmProcess:
-    """A warm process; `report` is where it says why it could not become its program, and is closed where it did."""
+    """A warm process. `report` is where it says why its program did not start; it is closed if it did."""
 
     def __init__(self, account: Account, place: SpawnerLink | None, limits: Mapping[str, int]) -> None:
         """Fork it; raises OSError."""
@@ -42,7 +42,7 @@ class WarmProcess:
             os.close(writable)
 
     def become(self, program: Program) -> None:
-        """Tell it its program. Raises OSError where it has ended before; once it was told, it starts or says on `report` why it cannot."""
+        """Send it its program. Raises OSError if it has ended. Later failures are reported on `report`."""
         told = {"argv": list(program.argv), "cwd": program.cwd, "environment": dict(program.environment)}
         descriptor_passing.send_request(self._channel, told, program.fds)
         self._channel.close()
@@ -54,7 +54,7 @@ class WarmProcess:
 
 
 class WarmProcesses:
-    """Keeps one warm process for programs of `account`, which start in the box of `link` where there is one, within `limits`."""
+    """Keeps one warm process for programs of `account`, within `limits`, and in the box of `link` if there is one."""
 
     def __init__(self, account: Account, link: SpawnerLink | None, limits: Mapping[str, int]) -> None:
         self._fork = partial(WarmProcess, account, link, limits)
@@ -65,7 +65,10 @@ class WarmProcesses:
         self._due = 0.0
 
     def keep(self) -> float | None:
-        """Fork one where there is none and it is time; gives the seconds until it is, None where there is nothing to wait for."""
+        """Fork one if there is none and it is time.
+
+        Return the seconds until it is; None if there is nothing to wait for.
+        """
         if self._waiting or (self._link and not self._link.taken):
             return None
         wait = self._due - time.monotonic()
@@ -78,7 +81,7 @@ class WarmProcesses:
         return None
 
     def take(self, program: Program) -> WarmProcess | None:
-        """A process that becomes the program; None where none waits, or the program is to have less or more than usual."""
+        """Return the warm process for a program; None if there is none, or the program needs other limits than usual."""
         usual = program.fence is None and program.limits == self._limits and program.oom_score == OOM_SCORE
         warm = self._waiting if usual else None
         if warm is None:
@@ -94,7 +97,7 @@ class WarmProcesses:
         return warm
 
     def note_end(self, pid: int) -> None:
-        """A process has ended: the one that waits, or a program, so that the machine has time for the next."""
+        """Note that a process has ended, so that the next warm process waits for its pause."""
         if self._waiting and self._waiting.pid == pid:
             self.drop()
             self._rest(RETRY_SECONDS)
@@ -102,7 +105,7 @@ class WarmProcesses:
             self._due = 0.0
 
     def drop(self) -> None:
-        """Let the one that waits end, as its box does."""
+        """Let the warm process end, as its box does."""
         if self._waiting:
             self._waiting.close()
             self._waiting = None

@@ -1,10 +1,10 @@
 """A zygote: a process that has imported what its programs need, and forks for each instead of starting anew.
 
-It takes requests from descriptor 3, a socket that the spawner gave it. For each it forks a process that is the spawner's child, as
-everything is that the spawner starts, so that the spawner sees how it ends and can end it. The program is the agent's: whatever it says is
-believed by nobody. The new process speaks for itself, on the socket that came with the request, and Linux says who speaks.
+It takes requests from descriptor 3, a socket of the spawner. Each fork is a child of the spawner, which so sees its end
+and can end it. The zygote is the agent's program, so nothing that it says is trusted. The new process reports for
+itself on the request's socket, and Linux attests the sender.
 
-Only the standard library, of Python 3.12 on.
+Only the standard library of Python 3.12 and later.
 """
 
 import ctypes
@@ -19,21 +19,21 @@ from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.spawn import child_setup
 
 CHANNEL = 3
-"""The descriptor of the socket that requests come on."""
+"""The descriptor of the socket for requests."""
 HERE = b"{}"
-"""What a new process says first."""
+"""What a new process sends first."""
 _CLONE_PARENT = 0x8000
 _PR_GET_TID_ADDRESS = 40
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _libc = ctypes.PyDLL(None, use_errno=True)
-"""Called without letting go of the interpreter's lock."""
+"""Called without releasing the interpreter's lock."""
 
 
 def fork_beside() -> int:
-    """Fork as `os.fork` does, but so that the new process is a child of this one's parent (CLONE_PARENT, clone(2)).
+    """Fork like `os.fork`, but as a child of this process's parent (CLONE_PARENT, clone(2)).
 
-    For a process of one thread. The C library has no call for it, so what it keeps of a fork, the thread's number, is put right here.
-    Raises OSError.
+    For a process with one thread. The C library has no such call, so its stored thread id is corrected here. Raises
+    OSError.
     """
     number, place = _CLONE[os.uname().machine], _thread_number()
     ctypes.pythonapi.PyOS_BeforeFork()
@@ -50,16 +50,16 @@ def fork_beside() -> int:
 
 
 def _thread_number() -> int:
-    """Where the C library keeps the number of this thread (prctl(2)); 0 where Linux does not say."""
+    """Return the address of the C library's thread id (prctl(2)); 0 if Linux does not say."""
     place = ctypes.c_void_p()
     _libc.prctl(_PR_GET_TID_ADDRESS, ctypes.byref(place), 0, 0, 0)
     return place.value or 0
 
 
 def serve(outdated: Callable[[], bool]) -> Sequence[str] | None:
-    """Fork a process for every request. It returns twice: the words of the request in a new process, None once no more are taken.
+    """Fork a process for every request. Returns twice: the request's arguments in a new process, None at the end.
 
-    That is when the spawner hangs up, or what was imported is `outdated`: who has asked then hears that there is nobody to fork.
+    It ends when the spawner disconnects, or when the imports are `outdated`; then the waiting client gets an error.
     """
     channel = socket.socket(fileno=CHANNEL)
     while True:
@@ -73,7 +73,7 @@ def serve(outdated: Callable[[], bool]) -> Sequence[str] | None:
 
 
 def _begin(fds: Sequence[int]) -> Sequence[str]:
-    """Become what is asked for: `fds` are the request's body, where to report, and the standard streams."""
+    """Become the requested process: `fds` are the request's body, the report's socket and the standard streams."""
     body, report, *streams = fds
     subject = "process"
     try:
@@ -101,7 +101,7 @@ def _begin(fds: Sequence[int]) -> Sequence[str]:
 
 
 def _limit(kind: int, value: int) -> None:
-    """Set a limit; nobody but root may have more than the zygote."""
+    """Set a limit. Only root may exceed the zygote's own."""
     most = resource.getrlimit(kind)[1]
     value = value if most == resource.RLIM_INFINITY else min(value, most)
     resource.setrlimit(kind, (value, value))

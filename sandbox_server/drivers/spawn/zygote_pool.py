@@ -1,7 +1,7 @@
 """The zygotes that the spawner knows by name, and the processes that they fork.
 
-See `zygote` for what happens there. Whoever is forked is a child of this process. It is the agent's, as the zygote is, so nothing that
-either says is believed: Linux says who sent the first packet (SCM_CREDENTIALS, unix(7)), and that it is our child and nobody else's.
+A forked process is a child of this one. It and the zygote belong to the agent, so neither is trusted. Linux attests the
+sender of the first packet (SCM_CREDENTIALS, unix(7)), and that it is a child of this process.
 """
 
 import errno
@@ -21,18 +21,21 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 class NoZygoteError(OSError):
-    """There is no program of that name to fork, or not any more."""
+    """No zygote of that name runs."""
 
 
 class ZygotePool:
-    """Those that were started, by name; `account` is whose they are, and whose everything is that they fork."""
+    """The zygotes by name. `account` is the user of the zygotes and of all that they fork."""
 
     def __init__(self, account: Account) -> None:
         self._account = account
         self._channels: dict[str, socket.socket] = {}
 
     def open(self, name: str) -> socket.socket:
-        """Make a channel to a zygote that is about to start; gives the end that it gets. Whoever had the name gets no more requests."""
+        """Make a channel for a zygote that is about to start, and return its end.
+
+        An older zygote of that name gets no more requests.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         self.close(name)
@@ -40,12 +43,12 @@ class ZygotePool:
         return theirs
 
     def close(self, name: str) -> None:
-        """Let a zygote end; what it forked lives on."""
+        """Let a zygote end. The processes that it forked live on."""
         if channel := self._channels.pop(name, None):
             channel.close()
 
     def fork(self, name: str, program: Program) -> int:
-        """Ask a zygote for a process that becomes `program`; gives where that reports. Raises NoTemplateError."""
+        """Ask a zygote to fork a process for `program`; return the descriptor of its report. Raises NoZygoteError."""
         channel = self._channels.get(name)
         if channel is None:
             raise NoZygoteError(errno.ENOENT, f"there is no zygote {name!r}")
@@ -70,7 +73,10 @@ class ZygotePool:
         return report.detach()
 
     def born(self, report: int, others: Container[int]) -> int:
-        """Who has begun to report: the number of a child of ours that is none of `others`, or NOBODY. Raises BlockingIOError."""
+        """Return the pid of the child that has begun to report and is none of `others`, or NOBODY.
+
+        Raises BlockingIOError.
+        """
         with socket.socket(fileno=os.dup(report)) as sock:
             packet, ancillary, _, _ = sock.recvmsg(descriptor_passing.MAX_PACKET, socket.CMSG_SPACE(_CREDENTIALS.size), socket.MSG_DONTWAIT)
         for level, kind, content in ancillary:

@@ -1,1 +1,1 @@
-"""What the container uses: its control group, its filesystems, its processes."""
+"""Resource usage of the container: its control group, its filesystems, its processes."""

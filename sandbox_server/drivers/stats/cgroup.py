@@ -1,7 +1,7 @@
-"""What the container's control group has used, in either version of the kernel's interface.
+"""Resource usage of the container's control group, in either version of the kernel's interface.
 
-Version 2 is one tree (Documentation/admin-guide/cgroup-v2.rst), version 1 a tree per controller (cgroup-v1/memory.rst). What a
-kernel or an engine does not show is None.
+Version 2 is one tree (Documentation/admin-guide/cgroup-v2.rst), version 1 a tree per controller (cgroup-v1/memory.rst).
+Values that a kernel or an engine does not show are None.
 """
 
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from pathlib import Path
 
 ROOT = "/sys/fs/cgroup"
 _UNLIMITED = 1 << 60
-"""Version 1 says "no limit" with a number about as large as there are."""
+"""From here on, a limit of version 1 means "no limit"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cgroup:
-    """Counters since the container started, and what is in use now. Bytes and microseconds."""
+    """Counters since the container started, and current usage, in bytes and microseconds."""
 
     cpu_usage_usec: int
     cpu_nr_periods: int | None
@@ -24,9 +24,9 @@ class Cgroup:
     mem_current_bytes: int
     mem_max_bytes: int | None
     oom: int | None
-    """How often the limit was met with nothing left to reclaim."""
+    """How often memory was at the limit with nothing left to reclaim."""
     oom_kill: int | None
-    """How many processes were killed for it."""
+    """How many processes were killed at the limit."""
     memory_anon_bytes: int | None
     memory_file_bytes: int | None
     memory_shmem_bytes: int | None
@@ -34,7 +34,7 @@ class Cgroup:
 
 
 def snapshot(root: str = ROOT) -> Cgroup:
-    """Read it now; a few small files."""
+    """Read the current values from a few small files."""
     return _version_2(Path(root)) if (Path(root) / "cgroup.controllers").exists() else _version_1(Path(root))
 
 
@@ -76,7 +76,7 @@ def _version_1(root: Path) -> Cgroup:
 
 
 def _counters(file: Path) -> Mapping[str, int]:
-    """Read lines of a name and a number; none where the file cannot be read."""
+    """Parse lines of a name and a number; empty if the file cannot be read."""
     pairs = (line.split() for line in _text(file).splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 

@@ -1,4 +1,4 @@
-"""Whether the components of this container answer."""
+"""Readiness of the container's components."""
 
 import socket
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ class ComponentSockets:
         self._sockets = sockets
 
     def states(self) -> dict[str, str]:
-        """`ready` or what is wrong, for each component. Connecting to a Unix socket never waits."""
+        """Return `ready` or an error for each component. Connecting to a Unix socket never waits."""
         return {name: _state(path) for name, path in self._sockets.items()}
 
 

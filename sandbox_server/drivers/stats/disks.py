@@ -1,4 +1,4 @@
-"""How full filesystems are."""
+"""Usage of filesystems."""
 
 import os
 from collections.abc import Iterable
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """One filesystem, in bytes and inodes, by the first path that was asked for on it."""
+    """One filesystem, in bytes and inodes, named by the first requested path on it."""
 
     path: str
     total_bytes: int
     free_bytes: int
-    """Free to an ordinary user."""
+    """Available to ordinary users."""
     used_bytes: int
     inode_total: int | None
-    """None where the filesystem makes inodes as it needs them."""
+    """None if the filesystem allocates inodes dynamically."""
     inode_used: int | None
 
 
 def snapshot(paths: Iterable[str]) -> list[DiskUsage]:
-    """Look at the filesystems below these paths, each once; a path that is not there is left out."""
+    """Return the filesystems of these paths, each once. Missing paths are left out."""
     found: dict[int, DiskUsage] = {}
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""Whether the small daemons do their work: each is asked and has to answer. One that hangs still takes connections."""
+"""Liveness of the small daemons: each gets a ping and has to answer. A hung daemon still accepts connections."""
 
 import asyncio
 import socket
@@ -10,11 +10,11 @@ from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError
 
 PING_SECONDS = 2.0
 FRESH_SECONDS = 1.0
-"""For so long an answer counts for everybody who asks."""
+"""Seconds for which an answer is cached."""
 
 
 class Liveness:
-    """Asks the daemons on `sockets`, by name; however many ask, it is one question a second."""
+    """Pings the daemons at `sockets`, by name, at most once a second."""
 
     def __init__(self, sockets: Mapping[str, str]) -> None:
         self._sockets = sockets
@@ -23,7 +23,7 @@ class Liveness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, str]:
-        """`ready` or what is wrong, for each; within `PING_SECONDS`."""
+        """Return `ready` or an error for each, within `PING_SECONDS`."""
         async with self._asking:
             if time.monotonic() >= self._until:
                 found = await asyncio.gather(*map(_state, self._sockets.values()))
@@ -47,7 +47,7 @@ async def _state(path: str) -> str:
 
 
 async def _ping(path: str) -> bool:
-    """Ask one; whether it answers what it should."""
+    """Ping one daemon. Return whether its answer is right."""
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as sock:
         sock.connect(path)

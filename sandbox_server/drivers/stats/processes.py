@@ -1,4 +1,4 @@
-"""The processes of the container, with what they have used since they were last looked at."""
+"""The container's processes, with their usage since the last call."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _ASKED = ("pid", "ppid", "username", "memory_info", "cpu_times", "num_threads", 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """One process. What the kernel does not tell this process about it is None."""
+    """One process. Values that the kernel hides from this process are None."""
 
     pid: int
     ppid: int | None
@@ -22,28 +22,31 @@ class ProcessRow:
     comm: str
     rss_bytes: int
     cpu_pct: float | None
-    """Share of one processor since the last look, in percent; None at the first."""
+    """Percent of one processor since the last call; None at the first."""
     threads: int | None
     fds: int | None
-    """Open descriptors; only of processes of the server's own user."""
+    """Open descriptors; only for processes of the server's own user."""
     state: str | None
     uptime_sec: float | None
 
 
 class ProcessTable:
-    """Looks at all processes; remembers how much processor time each had used, to tell how much it uses."""
+    """Lists all processes, and remembers their processor time to compute the usage."""
 
     def __init__(self) -> None:
         self._used: dict[tuple[int, float], tuple[float, float]] = {}
-        """Seconds of processor time, and when that was, by pid and start."""
+        """Seconds of processor time, and their time of measurement, by pid and start time."""
 
     def rows(self, limit: int) -> list[ProcessRow]:
-        """The `limit` processes that use most: processor first, then memory. Reads all of /proc: some milliseconds, in a thread."""
+        """Return the `limit` processes that use most: processor first, then memory.
+
+        It reads all of /proc for some milliseconds in a thread.
+        """
         rows = sorted(self._all(), key=lambda row: (row.cpu_pct or 0.0, row.rss_bytes), reverse=True)
         return rows[:limit]
 
     def _all(self) -> Iterator[ProcessRow]:
-        import psutil  # heavy, and only needed when somebody looks
+        import psutil  # a slow import, which few calls need
 
         now, used = time.monotonic(), {}
         for process in psutil.process_iter(_ASKED):
@@ -77,7 +80,7 @@ def _row(process: "psutil.Process", cpu_pct: float | None) -> ProcessRow:
 
 
 def _comm(pid: int) -> str:
-    """The name that the kernel has for a process; its command line lies in its own memory, and to read that may take for ever."""
+    """Return the kernel's name of a process. Its command line is in its own memory, which may block when read."""
     try:
         return Path(f"/proc/{pid}/comm").read_bytes().decode("utf-8", "replace").rstrip("\n")
     except OSError:

@@ -25,14 +25,17 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
-    """Room on a filesystem, in bytes."""
+    """Space of a filesystem, in bytes."""
 
     total: int
     free: int
 
 
 def has_name() -> bool:
-    """Whether this process's user is in /etc/passwd; one that `docker run --user` made up is not, and D-Bus does not run for it."""
+    """Whether this process's user is in /etc/passwd.
+
+    One set by `docker run --user` is not, and D-Bus refuses to run for it.
+    """
     try:
         return bool(pwd.getpwuid(os.geteuid()))
     except KeyError:
@@ -46,7 +49,7 @@ def release() -> Release:
 
 
 def timezone() -> str:
-    """The zone of `TZ`, or of /etc/localtime."""
+    """The time zone from `TZ` or /etc/localtime."""
     if zone := os.environ.get("TZ"):
         return zone.removeprefix(":")
     target = os.path.realpath("/etc/localtime")
@@ -68,7 +71,7 @@ def listening_ports() -> list[int]:
 
 
 def has_route(net: str = "/proc/net") -> bool:
-    """Whether this network namespace has a default route (proc_net(5)); without one nothing outside is reached."""
+    """Whether this network namespace has a default route (proc_net(5)). Without one nothing outside can be reached."""
     with suppress(FileNotFoundError):
         if any(line.split()[1] == "00000000" for line in Path(f"{net}/route").read_text("ascii").splitlines()[1:]):
             return True
@@ -78,12 +81,12 @@ def has_route(net: str = "/proc/net") -> bool:
 
 
 def _is_default6(fields: list[str]) -> bool:
-    """Whether it is a route to everywhere by a device; the kernel's own rejection of everything is listed on `lo`."""
+    """Whether it is a default route by a device. The kernel's own reject route is listed on `lo`."""
     return fields[0] == "0" * 32 and fields[1] == "00" and fields[-1] != "lo"
 
 
 def memory_bytes(proc: str = "/proc", cgroup: str = "/sys/fs/cgroup") -> int:
-    """Memory that this container may use: the machine's, or less by its control group (cgroups v2 and v1)."""
+    """Return the memory limit of this container: the machine's memory, or less by its control group (v1 or v2)."""
     found = [int(line.split()[1]) << 10 for line in Path(f"{proc}/meminfo").read_text("ascii").splitlines() if line.startswith("MemTotal:")]
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # the other version, or "max"
@@ -98,18 +101,18 @@ def process_status() -> dict[str, str]:
 
 
 def bounding_capability(name: str) -> bool:
-    """Whether any process of this container could hold the capability."""
+    """Whether any process of this container could have the capability."""
     return bool(int(process_status()["CapBnd"], 16) >> CAPABILITIES[name] & 1)
 
 
 def space(path: str) -> DiskSpace:
-    """Room on the filesystem that holds `path`."""
+    """Return the space of the filesystem of `path`."""
     found = os.statvfs(path)
     return DiskSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 
 def clock_synchronised() -> bool:
-    """Whether the host keeps its clock in step (adjtimex(2)), as far as the kernel tells."""
+    """Whether the host's clock is synchronised (adjtimex(2)), as far as the kernel knows."""
     import ctypes
 
     class Timex(ctypes.Structure):
@@ -120,7 +123,7 @@ def clock_synchronised() -> bool:
 
 
 def cgroup_limit(name: str) -> int | None:
-    """A limit of this container's cgroup, `memory` in bytes or `pids`; None where there is none or it is not visible."""
+    """Return a limit of this container's cgroup, `memory` in bytes or `pids`; None if there is none or it is not visible."""
     files = {
         "memory": ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"),
         "pids": ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"),

@@ -1,4 +1,4 @@
-"""What the agent can use: interpreters, packages and command-line tools, asked of the agent's own environment."""
+"""The agent's tools: interpreters, packages and commands, looked up in the agent's own environment."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from sandbox_server.drivers.spawn.process import Processes
 PROBE_SECONDS = 20.0
 MAX_LISTING_BYTES = 4 * 1024 * 1024
 MAX_SHOWN = 200
-"""Characters of a name or a version."""
+"""Limit of characters of a name or a version."""
 
 # Of several of one name the first on the path is the one that is imported.
 _LIST_PYTHON = """
@@ -51,7 +51,7 @@ class Interpreter:
 
 
 class Toolbox:
-    """Looks once and remembers; a restart of the server looks again."""
+    """Looks up the tools once, and caches them until the server restarts."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
@@ -59,26 +59,26 @@ class Toolbox:
         self._looking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def interpreters(self, language: str, names: Sequence[str]) -> list[Interpreter]:
-        """The interpreters on the agent's PATH under these command names, one entry for each program."""
+        """Return the interpreters on the agent's PATH with these command names, one entry for each program."""
         async with self._looking[language]:
             if language not in self._interpreters:
                 self._interpreters[language] = await self._look(names)
         return self._interpreters[language]
 
     async def present(self, names: Sequence[str]) -> set[str]:
-        """Those of the commands that the agent can run."""
+        """Return the commands that the agent can run."""
         tests = "; ".join(f"command -v {shlex.quote(name)} >/dev/null && echo {shlex.quote(name)}" for name in names)
         return set((await self._shell(tests)).split())
 
     async def python_packages(self) -> list[tuple[str, str]]:
-        """Name and version of every distribution that the agent's `python3` imports from."""
+        """Return name and version of every distribution that the agent's `python3` can import."""
         found = _read(await self._shell(f"python3 -c {shlex.quote(_LIST_PYTHON)}"))
         if not isinstance(found, list) or not all(isinstance(each, list) and len(each) == 2 for each in found):
             raise _unreadable()
-        return [(_shown(name), _shown(version)) for name, version in found]
+        return [(_printable(name), _printable(version)) for name, version in found]
 
     async def node_packages(self) -> list[tuple[str, str]]:
-        """Name and version of npm and of every package that it has installed globally; empty where there is no npm."""
+        """Return name and version of npm and of its global packages; empty if there is no npm."""
         if not await self.present(["npm"]):
             return []
         listing = _read(await self._shell("npm ls --global --json --depth=0") or "{}")
@@ -86,10 +86,10 @@ class Toolbox:
         if not isinstance(found, dict) or not all(isinstance(entry, dict) for entry in found.values()):
             raise _unreadable()
         own = {} if "npm" in found else {"npm": {"version": await self.npm("--version")}}
-        return [(_shown(name), _shown(entry.get("version", ""))) for name, entry in sorted((found | own).items())]
+        return [(_printable(name), _printable(entry.get("version", ""))) for name, entry in sorted((found | own).items())]
 
     async def npm(self, question: str) -> str:
-        """What `npm` answers, such as `--version`; empty where there is no npm."""
+        """Return npm's output for an option such as `--version`; empty if there is no npm."""
         return (await self._shell(f"command -v npm >/dev/null && npm {question}")).strip()
 
     async def _look(self, names: Sequence[str]) -> list[Interpreter]:
@@ -102,7 +102,7 @@ class Toolbox:
             if name not in names or not path.startswith("/"):
                 continue  # a version may have lines of its own
             found.setdefault(path, []).append(name)
-            versions[path] = _shown((version.split() or [""])[-1].lstrip("v"))
+            versions[path] = _printable((version.split() or [""])[-1].lstrip("v"))
         return [Interpreter(versions[path], path, tuple(commands)) for path, commands in found.items()]
 
     async def _shell(self, script: str) -> str:
@@ -117,13 +117,13 @@ def _unreadable() -> Unavailable:
 
 
 def _read(said: str) -> object:
-    """The JSON that a program of the agent's wrote. Raises Unavailable for anything else."""
+    """Parse the JSON of a program of the agent. Raises Unavailable for anything else."""
     try:
         return json.loads(said)
     except (ValueError, RecursionError) as error:
         raise _unreadable() from error
 
 
-def _shown(told: object) -> str:
-    """A name or version as it is shown: in one line, and not too long."""
+def _printable(told: object) -> str:
+    """Return a name or version on one line, shortened."""
     return "".join(character for character in str(told)[:MAX_SHOWN] if character.isprintable())

@@ -1,1 +1,1 @@
-"""Small files that the control side keeps for itself, replaced whole."""
+"""Small files of the server's own, replaced atomically."""

@@ -1,6 +1,6 @@
-"""Files that are replaced whole: who reads one finds the old content or the new, and so does who comes after a crash.
+"""Atomic replacement of files: readers see the old content or the new, also after a crash.
 
-Stdlib only: boot and the box daemon write theirs with it.
+Standard library only: boot and the box daemon use it.
 """
 
 import os
@@ -15,17 +15,18 @@ type Owner = tuple[int, int]
 def replace(
     path: str | os.PathLike[str], content: str | bytes, *, mode: int = 0o600, owner: Owner | None = None, durable: bool = False
 ) -> None:
-    """Replace a file's content, text as UTF-8; see `drafted`."""
-    with drafted(path, mode=mode, owner=owner, durable=durable) as file:
+    """Replace a file's content, text as UTF-8; see `replacing`."""
+    with replacing(path, mode=mode, owner=owner, durable=durable) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
-def drafted(path: str | os.PathLike[str], *, mode: int = 0o600, owner: Owner | None = None, durable: bool = False) -> Iterator[BinaryIO]:
-    """Write what is to be the file's content; it takes the file's place once the block has ended, or is removed where that failed.
+def replacing(path: str | os.PathLike[str], *, mode: int = 0o600, owner: Owner | None = None, durable: bool = False) -> Iterator[BinaryIO]:
+    """Write a temporary file that replaces the file at the end of the block, or is removed if the block fails.
 
-    The file gets `mode` and, as root, `owner`; nobody else can read it before that. `durable`: it outlives a loss of power from then on.
-    One writer at a time: the draft is beside the file, as `.NAME.new`; one that was left there goes, a link in its place is not followed.
+    The file gets `mode` and, as root, `owner`; nobody else can read it before that. `durable` syncs it to disk. The
+    temporary file is `.NAME.new` beside the file, so only one writer may run at a time. An old one is removed, and a
+    symlink in its place is not followed.
     """
     folder, name = os.path.split(os.path.abspath(path))
     draft = os.path.join(folder, f".{name}.new")

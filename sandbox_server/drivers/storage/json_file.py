@@ -1,4 +1,4 @@
-"""State that outlives a process: one JSON value in a file."""
+"""A JSON value in a file, which survives a restart of the process."""
 
 import json
 from pathlib import Path
@@ -8,18 +8,18 @@ from sandbox_server.drivers.storage import atomic_write
 
 
 class JsonFile:
-    """A file that is replaced whole on every change, readable by the control user alone."""
+    """A file that is replaced atomically on every change, readable only by the user control."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
 
     def read(self) -> Any:
-        """What was written last; None where nothing was ever written. Raises OSError and ValueError."""
+        """Return the last value; None if there is none. Raises OSError and ValueError."""
         try:
             return json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
 
     def write(self, value: object) -> None:
-        """Replace it in one step."""
+        """Replace the value atomically."""
         atomic_write.replace(self._path, json.dumps(value))

@@ -1,4 +1,4 @@
-"""Where shutdown hooks are kept between the server that registers them and the process that runs them."""
+"""Storage of shutdown hooks, for the server that registers them and the process that runs them."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ class ShutdownHookStore:
         self._file = JsonFile(path)
 
     def read(self) -> list[ShutdownHook]:
-        """The registered hooks; none where nothing was registered yet."""
+        """Return the registered hooks; none if the file does not exist."""
         return [ShutdownHook(**hook) for hook in self._file.read() or []]
 
     def write(self, hooks: Iterable[ShutdownHook]) -> None:
-        """Replace all of them."""
+        """Replace all hooks."""
         self._file.write([dataclasses.asdict(hook) for hook in hooks])

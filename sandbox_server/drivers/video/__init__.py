@@ -1,1 +1,1 @@
-"""Films: pictures and sound, encoded into files that can be watched whatever happens to us."""
+"""Recordings: frames and sound, encoded into video files that stay playable after a crash."""

@@ -1,6 +1,6 @@
-"""Writes an MP4 file: H.264, and AAC where there is sound, fragmented (ISO/IEC 14496-12, section 8.8).
+"""Writes an MP4 file: H.264, and AAC if there is sound, fragmented (ISO/IEC 14496-12, section 8.8).
 
-Each second is whole in the file once it has passed, so a file whose writer was killed plays up to its last second.
+Each second is complete in the file once it has passed, so a file whose writer was killed plays up to its last second.
 """
 
 import os
@@ -14,12 +14,12 @@ from av.video.reformatter import VideoReformatter
 from PIL import Image
 
 SOUND_RATE = 48000
-"""Samples a second; each is two of 16 bits, left and right."""
+"""Samples per second; each has two channels of 16 bits."""
 SOUND_SAMPLE = 4
 STILL_SECONDS = 1.0
-"""A picture that does not change is written again after this long."""
+"""Seconds after which an unchanged frame is written again."""
 SLIP_SECONDS = 0.1
-"""How far sound may be from when it was heard before it is moved there."""
+"""Tolerated drift of sound in seconds before it is corrected."""
 _KEY_SECONDS = 10.0
 _TICKS = 90000
 _THREADS = 2
@@ -27,7 +27,10 @@ _MOVIE = {"movflags": "empty_moov+default_base_moof", "frag_duration": "1000000"
 
 
 class _Output:
-    """The file, as the muxer writes it: forward only. It is never told of a failure: FFmpeg's muxer for MP4 crashes after one."""
+    """The file for the muxer, written sequentially.
+
+    Errors are kept from FFmpeg's MP4 muxer, which crashes after one.
+    """
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -43,20 +46,20 @@ class _Output:
         return len(content)
 
     def check(self) -> None:
-        """Raise what went wrong since the last check."""
+        """Raise an error that has happened since the last check."""
         if self._failure:
             raise self._failure
 
 
 class Mp4Writer:
-    """Encodes into `fd`, which stays the caller's. Not for two threads at once.
+    """Encodes into `fd`, which stays the caller's. Not thread-safe.
 
-    `size` is that of the video in pixels, each side even; pictures of another size are scaled. `crf` goes from 0, lossless, to 51.
+    `size` is the video's in pixels, each side even; other frames are scaled. `crf` goes from 0, lossless, to 51.
     """
 
     def __init__(self, fd: int, size: tuple[int, int], *, fps: int, crf: int, sound: bool) -> None:
         self.pictures = 0
-        """How many were written."""
+        """How many frames were written."""
         self._size = size
         self._output = _Output(fd)
         self._container = av.open(self._output, "w", format="mp4", options=dict(_MOVIE))
@@ -76,13 +79,16 @@ class Mp4Writer:
         return stream
 
     def show(self, picture: Image.Image, at: float) -> None:
-        """Show a picture from `at` seconds on; one that is as the last costs nothing. Raises OSError when the file takes no more."""
+        """Show a frame from `at` seconds on.
+
+        An unchanged one costs nothing. Raises OSError if the file cannot be written.
+        """
         still = self._last is not None and (picture is self._last or picture == self._last)
         if not still or at - self._written >= STILL_SECONDS:
             self._write(picture, at)
 
     def play(self, samples: bytes, at: float) -> None:
-        """Add sound that was heard from `at` seconds on."""
+        """Add sound that began at `at` seconds."""
         if self._audio is None or not samples:
             return
         heard = max(0, round(at * SOUND_RATE))

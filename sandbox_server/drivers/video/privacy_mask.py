@@ -1,4 +1,4 @@
-"""Privacy mask: while a person is private, a placeholder instead of pictures, and silence."""
+"""Privacy mask: in private mode, frames are replaced by a placeholder and sound by silence."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -18,7 +18,7 @@ _GROUND, _INK = (38, 42, 48), (235, 238, 242)
 
 @lru_cache(maxsize=4)
 def placeholder(size: tuple[int, int]) -> Image.Image:
-    """The picture of so many pixels that is shown instead; the same object for the same size."""
+    """Return the placeholder image; the same object for the same size."""
     picture = Image.new("RGB", size, _GROUND)
     place, font = (size[0] / 2, size[1] / 2), ImageFont.load_default(max(10, size[0] // 40))
     ImageDraw.Draw(picture).text(place, TEXT, _INK, font, anchor="mm")
@@ -26,7 +26,7 @@ def placeholder(size: tuple[int, int]) -> Image.Image:
 
 
 class MaskedPictures:
-    """Pictures of something."""
+    """A source of frames behind the mask."""
 
     def __init__(self, pictures: PictureSource, hidden: Hidden) -> None:
         self._pictures = pictures
@@ -34,7 +34,7 @@ class MaskedPictures:
         self._size = (1280, 1024)
 
     async def picture(self) -> Image.Image:
-        """How it looks, or the placeholder. Raises Unavailable while it cannot be seen."""
+        """Return the frame, or the placeholder. Raises Unavailable while there is no frame."""
         if self._hidden():
             return placeholder(self._size)
         try:
@@ -48,14 +48,14 @@ class MaskedPictures:
 
 
 class MaskedSounds:
-    """Sounds of something."""
+    """A source of sound behind the mask."""
 
     def __init__(self, sounds: SoundSource, hidden: Hidden) -> None:
         self._sounds = sounds
         self._hidden = hidden
 
     def listen(self) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Samples without end, none of them while nothing may be heard."""
+        """Yield samples without end; silence while nothing may be heard."""
         return self._listen()
 
     @asynccontextmanager

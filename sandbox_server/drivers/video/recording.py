@@ -1,4 +1,4 @@
-"""Recording: pictures are taken in a steady rhythm and written into a file, until told to stop or the time is over."""
+"""A recording: frames at a fixed rate are written into a file, until it is stopped or its time is over."""
 
 import asyncio
 import logging
@@ -21,45 +21,45 @@ if TYPE_CHECKING:
 type State = Literal["recording", "paused", "stopped"]
 
 START_SECONDS = 10.0
-"""Within which the first picture has to come."""
+"""Seconds for the first frame."""
 
 log = logging.getLogger(__name__)
 
 
 class PictureSource(Protocol):
-    """What is recorded."""
+    """A source of frames."""
 
     async def picture(self) -> Image.Image:
-        """How it looks now; the same object as before where nothing changed. Raises Unavailable while it cannot be seen."""
+        """Return the current frame; the same object if nothing changed. Raises Unavailable while there is none."""
 
 
 class SoundSource(Protocol):
-    """What is heard with it."""
+    """A source of sound."""
 
     def listen(self) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Samples as `Mp4Writer.play` takes them, without end."""
+        """Yield samples for `Mp4Writer.play`, without end."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingOptions:
-    """How a recording is made."""
+    """The options of a recording."""
 
     fps: int
     crf: int
     seconds: float
-    """How long it gets at most."""
+    """Limit of its duration."""
     size: tuple[int | None, int | None] = (None, None)
-    """Width and height in pixels; None is that of the first picture."""
+    """Width and height in pixels; None is that of the first frame."""
 
 
 class Recording:
-    """One file and what is recorded into it. `run` makes it; the rest may be asked while it does, and after."""
+    """One file and its recording. `run` makes it; the other methods may be called during and after it."""
 
     def __init__(self, path: str, fd: int, options: RecordingOptions, pictures: PictureSource, sounds: SoundSource | None) -> None:
         self.path = path
         self.options = options
         self.failure: str | None = None
-        """Why it ended before it was to."""
+        """Why it ended early."""
         self.state: State = "recording"
         self.frames = 0
         self._fd = fd
@@ -71,7 +71,7 @@ class Recording:
         self._ending = asyncio.Event()
         self._ended = asyncio.Event()
         self.started = asyncio.Event()
-        """Set once there is a first picture, or never will be."""
+        """Set once there is a first frame, or the recording has failed."""
         self.size_bytes = 0
 
     @property
@@ -80,28 +80,28 @@ class Recording:
         return min(self._clock.seconds, self.options.seconds)
 
     def pause(self) -> None:
-        """Stop for a while; the recording goes on as if there had been no pause."""
+        """Pause the recording. The pause is not in the video."""
         if self.state == "recording":
             self.state = "paused"
             self._clock.stop()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Resume after a pause."""
         if self.state == "paused":
             self.state = "recording"
             self._clock.start()
 
     async def stop(self) -> None:
-        """End the recording and wait until its file is whole."""
+        """Stop the recording and wait until its file is complete."""
         self._ending.set()
         await self._ended.wait()
 
     async def ended(self) -> None:
-        """Wait until it has ended by itself or was stopped."""
+        """Wait until it has ended."""
         await self._ended.wait()
 
     async def run(self) -> None:
-        """Make the recording. Never raises: `failure` tells."""
+        """Make the recording. Errors are stored in `failure`, not raised."""
         try:
             await self._make()
         except Failure as failure:
@@ -136,7 +136,7 @@ class Recording:
             await self._in_thread(self._close)
 
     def _begin(self, first: Image.Image) -> "Mp4Writer":
-        from sandbox_server.drivers.video.mp4_writer import Mp4Writer  # heavy, and only recordings need it
+        from sandbox_server.drivers.video.mp4_writer import Mp4Writer  # a slow import, which only recordings need
 
         width, height = (wanted or own for wanted, own in zip(self.options.size, first.size, strict=True))
         size = (max(2, width & ~1), max(2, height & ~1))
@@ -144,7 +144,7 @@ class Recording:
         return self._writer
 
     def _close(self) -> None:
-        """On the thread, after everything else that it does."""
+        """Close the file, on the thread, after all other work."""
         if self._writer:
             self._writer.close(self.duration)
             self.frames = self._writer.pictures
@@ -163,7 +163,7 @@ class Recording:
     async def _look(self, last: Image.Image) -> Image.Image:
         try:
             return await self._pictures.picture()
-        except Unavailable:  # until it can be seen again, it looks as it did
+        except Unavailable:  # repeat the last frame until there is a new one
             return last
 
     async def _show(self, writer: "Mp4Writer", picture: Image.Image) -> None:

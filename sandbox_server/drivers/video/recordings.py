@@ -1,4 +1,4 @@
-"""The recordings of one kind: what runs, and how the last ones ended."""
+"""The recordings of one kind: the running ones, and the last that ended."""
 
 import asyncio
 import os
@@ -13,14 +13,14 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.video.recording import PictureSource, Recording, RecordingOptions, SoundSource
 
 FOLDER = "/tmp/recordings"
-"""Where recordings go that nobody named a place for: in the agent's tree."""
+"""Default folder of recordings, in the agent's tree."""
 MAX_RECORDINGS = 4
 MAX_ENDED = 16
-"""Recordings that have ended and can still be asked for."""
+"""Limit of ended recordings that can still be looked up."""
 
 
 class Recordings:
-    """Recordings in the agent's files. Each is known by its path; leaving the context ends them all, and their files are whole."""
+    """Recordings in the agent's files, identified by path. Leaving the context ends them all, with complete files."""
 
     def __init__(self, files: Files, prefix: str) -> None:
         self._files = files
@@ -39,23 +39,23 @@ class Recordings:
 
     @property
     def running(self) -> tuple[Recording, ...]:
-        """What is being recorded, the latest last."""
+        """The running recordings, latest last."""
         return tuple(self._running)
 
     async def start(
         self, path: str | None, options: RecordingOptions, pictures: PictureSource, sounds: SoundSource | None = None
     ) -> Recording:
-        """Begin a recording and return once its first picture is taken; a file that is at `path` is replaced, missing directories are made.
+        """Start a recording and return after its first frame. An existing file is replaced, missing directories are made.
 
-        Raises Conflict while a recording is being written there or where its file cannot be replaced, ResourceExhausted while
-        `MAX_RECORDINGS` run, Unavailable when there is nothing to see, and FileError.
+        Raises Conflict if a recording runs at the path or the file cannot be replaced, ResourceExhausted while
+        `MAX_RECORDINGS` run, Unavailable if there is no frame, and FileError.
         """
         access = self._files.access("record")
         place = self._place(path or self._new_path())
         self._require_room(place)
         await pictures.picture()  # before there is a file
         with await access.stage(place) as staged:
-            status = await access.commit(staged, place)  # named at once: what is recorded can be watched whatever happens
+            status = await access.commit(staged, place)  # named at once: a recording can be played whatever happens
             if os.fstat(staged.fd).st_ino != status.inode:
                 raise Conflict("a recording cannot take the place of this file; name another path", path=place)
             self._require_room(place)
@@ -72,9 +72,9 @@ class Recordings:
         return recording
 
     def find(self, path: str | None) -> Recording | None:
-        """The recording at a path, or the latest that runs, or the one that ended last; None where there never was one.
+        """Return the recording at a path; without a path the latest running, or the last that ended, or None.
 
-        Raises NotFound for a path that is not known.
+        Raises NotFound for an unknown path.
         """
         known = [*self._ended, *self._running]
         if path is not None:

@@ -1,1 +1,1 @@
-"""VNC: what a viewer may say to the server, and the server itself."""
+"""VNC: the messages that a viewer may send, and the server."""

@@ -1,7 +1,7 @@
-"""What a viewer says to a VNC server, cut into messages: RFB 3.3 to 3.8 (RFC 6143) and the extensions that TigerVNC takes.
+"""Parses a viewer's messages to a VNC server: RFB 3.3 to 3.8 (RFC 6143) and TigerVNC's extensions.
 
-Sans-io: bytes in, messages out. A message that is not known has no known end, so it ends the connection; what is passed on
-therefore begins and ends for the server where it does here.
+Sans-I/O: bytes in, messages out. The length of an unknown message is unknown, so it ends the connection. So the server
+sees the same message borders as this parser.
 """
 
 import re
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 MAX_TEXT = 1 << 20
-"""Bytes of a clipboard message: TigerVNC is told the same."""
+"""Limit in bytes of a clipboard message. TigerVNC has the same limit."""
 MAX_ENCODINGS = 1024
 MAX_FENCE = 64
 NO_AUTHENTICATION = 1
 SHARED = b"\x01"
 EXTENDED_BUTTONS = -316
-"""Pseudo-encoding of a viewer whose pointer messages have a byte more where the highest bit of the buttons is set."""
+"""Pseudo-encoding of a viewer whose pointer messages have another byte if the highest bit of the buttons is set."""
 
 type Kind = Literal["handshake", "format", "encodings", "update", "fence", "key", "pointer", "clipboard", "resize"]
 
@@ -26,12 +26,12 @@ _FIXED: dict[int, tuple[Kind, int]] = {0: ("format", 20), 3: ("update", 10), 4: 
 
 
 class BadVncMessage(ValueError):
-    """The viewer sent what is no message; the text says what."""
+    """The viewer sent a malformed message. The text says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class VncMessage:
-    """One message, whole, as the server takes it."""
+    """One complete message."""
 
     kind: Kind
     body: bytes
@@ -46,7 +46,7 @@ class Messages:
         self._extended_buttons = False
 
     def feed(self, data: bytes) -> Iterator[VncMessage]:
-        """Take bytes as they arrive and give the messages that they complete. Raises BadVncMessage."""
+        """Take received bytes and yield the complete messages. Raises BadVncMessage."""
         self._waiting += data
         while (message := self._next()) is not None:
             yield message
@@ -71,7 +71,7 @@ class Messages:
         return VncMessage("handshake", body)
 
     def _shared(self) -> VncMessage | None:
-        """Nobody has the screen alone: whoever asks for that shares it, too."""
+        """Return ClientInit with the shared flag set: exclusive access is not offered."""
         if self._take(1) is None:
             return None
         self._next = self._normal
@@ -87,7 +87,7 @@ class Messages:
         return None if body is None else VncMessage(kind, body)
 
     def _measured(self, number: int) -> tuple[Kind, int | None]:
-        """Kind and length of a message of variable length; no length while what tells it has not arrived."""
+        """Return kind and length of a message of variable length; no length while its length field has not arrived."""
         match number:
             case 2:
                 return "encodings", self._counted(">xxH", 4, MAX_ENCODINGS, size=4)
@@ -104,7 +104,7 @@ class Messages:
         raise BadVncMessage(f"there is no message {number}")
 
     def _counted(self, head: str, length: int, most: int, *, size: int) -> int | None:
-        """Length of a message whose head tells how many parts of `size` bytes follow it."""
+        """Return the length of a message with a count of parts of `size` bytes in its head."""
         if len(self._waiting) < length:
             return None
         [count] = struct.unpack_from(head, self._waiting)
@@ -118,7 +118,7 @@ class Messages:
         return 7 if self._extended_buttons and self._waiting[1] & 0x80 else 6
 
     def _text(self) -> int | None:
-        """A negative length is that of an extended clipboard message."""
+        """Return the length of a clipboard message. A negative length marks the extended form."""
         if len(self._waiting) < 8:
             return None
         [length] = struct.unpack_from(">4xi", self._waiting)
@@ -142,5 +142,5 @@ class Messages:
 
 
 def encodings_of(body: bytes) -> list[int]:
-    """The encodings, and pseudo-encodings, that a SetEncodings message lists."""
+    """Return the encodings and pseudo-encodings of a SetEncodings message."""
     return list(struct.unpack(f">{(len(body) - 4) // 4}i", body[4:]))

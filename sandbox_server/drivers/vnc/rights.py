@@ -1,4 +1,4 @@
-"""What of a viewer's messages reaches the server: everything for one that has control, the picture alone for one that watches."""
+"""Filters a viewer's messages: everything for one that has control, only the picture for one that watches."""
 
 import struct
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from sandbox_server.drivers.vnc.messages import BadVncMessage, Messages, VncMessage, encodings_of
 
 INPUT = frozenset({"key", "pointer", "clipboard", "resize"})
-"""What changes something, or takes what was copied."""
+"""Messages that change something, or read the clipboard."""
 EXTENDED_CLIPBOARD = 0xC0A1E5CE - (1 << 32)
-"""Pseudo-encoding of a viewer that asks for what was copied, rather than being sent it."""
+"""Pseudo-encoding of a viewer that requests clipboard contents instead of getting them unasked."""
 
 _POINTER = struct.Struct(">xxHH")
 _DOWN = {4: 1, 255: 3}
-"""Where in a key's message it says whether it goes down, by the message's number."""
+"""The offset of the down flag in a key message, by the message's number."""
 _KEY = {4: ">xBxxI", 255: ">xxHI"}
 
 
 def _notices_only() -> bytes:
-    """An extended clipboard message: of text I take notices and no contents (capabilities 1 << 24, notify 1 << 27, text 1 << 0)."""
+    """Return an extended clipboard message: notifications of text without contents (capabilities 1 << 24, notify 1 << 27, text 1 << 0)."""
     content = struct.pack(">II", 1 << 24 | 1 << 27 | 1, 0)
     return struct.pack(">Bxxxi", 6, -len(content)) + content
 
@@ -26,13 +26,13 @@ NOTICES_ONLY = _notices_only()
 
 
 class VncRights:
-    """One connection's right to act, as messages pass."""
+    """One connection's right to act."""
 
     def __init__(self, *, control: bool) -> None:
         self._control = control
         self._messages = Messages()
         self._keys: dict[int, bytes] = {}
-        """What is held down, each with the message that releases it."""
+        """The held keys, each with the message that releases it."""
         self._buttons = 0
         self._point: tuple[int, int] = (0, 0)
 
@@ -42,7 +42,7 @@ class VncRights:
         return bool(self._keys or self._buttons)
 
     def admitted(self, data: bytes) -> Iterator[VncMessage]:
-        """The messages that may go on to the server. Raises BadVncMessage, after which nothing may follow."""
+        """Yield the messages to forward to the server. Raises BadVncMessage, which must end the connection."""
         for message in self._messages.feed(data):
             if self._control or message.kind not in INPUT | {"encodings"}:
                 yield message
@@ -50,7 +50,7 @@ class VncRights:
                 yield VncMessage("encodings", _without_clipboard(message))
 
     def let_go(self) -> bytes:
-        """Messages that release every key and button that the viewer holds down."""
+        """Return messages that release every key and button that the viewer holds down."""
         keys = b"".join(self._keys.values())
         button = struct.pack(">BBHH", 5, 0, *self._point) if self._buttons else b""
         self._keys.clear()
@@ -58,7 +58,7 @@ class VncRights:
         return keys + button
 
     def note(self, message: VncMessage) -> None:
-        """Take a message that went on, for what it presses and releases."""
+        """Record what a forwarded message presses and releases."""
         if message.kind == "pointer":
             self._point = _POINTER.unpack_from(message.body)
             self._buttons = _buttons_of(message.body)
@@ -71,14 +71,14 @@ class VncRights:
 
 
 def means_to_act(message: VncMessage) -> bool:
-    """Whether an input is a key, a button or the wheel going down, rather than a pointer that passes by or something let go."""
+    """Whether an input presses a key or button or turns the wheel, rather than moving the pointer or releasing."""
     if message.kind == "pointer":
         return _buttons_of(message.body) != 0
     return message.kind == "key" and message.body[_DOWN[message.body[0]]] != 0
 
 
 def _buttons_of(pointer: bytes) -> int:
-    """The buttons that are down; the highest bit says that more of them are in a byte of their own."""
+    """Return the pressed buttons. The highest bit means that another byte has more of them."""
     return pointer[1] & 0x7F | pointer[6] << 7 if len(pointer) == 7 else pointer[1]
 
 
@@ -88,9 +88,9 @@ def _released(key: bytes) -> bytes:
 
 
 def _without_clipboard(message: VncMessage) -> bytes:
-    """The message, and one that keeps the server from sending what was copied: it is not on the screen.
+    """Return the message, and one that stops the server from sending clipboard contents, which are not on the screen.
 
-    Raises BadVncMessage for a viewer that only knows the clipboard of old, which is sent unasked.
+    Raises BadVncMessage for a viewer that only supports the basic clipboard, which is sent unasked.
     """
     if EXTENDED_CLIPBOARD not in encodings_of(message.body):
         raise BadVncMessage("to watch without control, list the pseudo-encoding of the extended clipboard")

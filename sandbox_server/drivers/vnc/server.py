@@ -1,4 +1,7 @@
-"""The VNC server of the desktop, reached by its Unix socket: only the desktop's user and control can enter the directory that it is in."""
+"""The VNC server of the desktop, reached by its Unix socket.
+
+Only the users desktop and control can enter its directory.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,14 +16,14 @@ type Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class VncServer:
-    """The server that listens on `path`."""
+    """The server at `path`."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Stream]:
-        """A connection of its own, closed at the end. Raises Unavailable while no server listens."""
+        """Open a connection, which is closed at the end. Raises Unavailable while no server listens."""
         try:
             reader, writer = await asyncio.open_unix_connection(self._path, limit=PIECE_BYTES)
         except OSError:

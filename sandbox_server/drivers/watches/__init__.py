@@ -1,1 +1,1 @@
-"""Changes of files, told as they happen."""
+"""File watches: changes of files, reported as they happen."""

@@ -1,4 +1,4 @@
-"""What a watch reports, and how a burst of it becomes little."""
+"""The events of a watch, and the coalescing of bursts."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sandbox_server.drivers.files.name_encoding import to_wire
 
 MAX_PENDING = 20_000
-"""Changes held for one window; more of them are reported as an overflow."""
+"""Limit of changes in one window. More are reported as an overflow."""
 
 type Kind = Literal["create", "write", "remove", "rename", "chmod", "overflow", "lost", "restored"]
 
@@ -27,7 +27,7 @@ _MERGED: dict[tuple[Kind, Kind], Kind] = {
 
 @dataclass(slots=True)
 class FileChange:
-    """Something that happened to `path`; a removal becomes a rename when its other half is found."""
+    """A change of `path`. A removal becomes a rename when its other half is found."""
 
     kind: Kind
     path: str
@@ -38,7 +38,7 @@ class FileChange:
     """Seconds since the epoch."""
 
     def describe(self, root: str) -> dict[str, Any]:
-        """Give the event as the contract has it, with the status of the file as it is now."""
+        """Return the event in the contract's form, with the current status of the file."""
         answer = {
             "type": self.kind,
             "path": to_wire(self.path),
@@ -66,7 +66,7 @@ def _add_status(answer: dict[str, Any], path: str) -> None:
 
 
 class CoalescingWindow:
-    """Gathers the changes of `seconds` from the first one, and merges what happened again to the same path."""
+    """Collects changes for `seconds` from the first one, and merges repeated changes of one path."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -78,11 +78,11 @@ class CoalescingWindow:
 
     @property
     def wait(self) -> float | None:
-        """Seconds until there is something to take; None while nothing is pending."""
+        """Return the seconds until changes can be taken; None while nothing is pending."""
         return None if self._opened is None else max(0.0, self._opened + self._seconds - self._clock())
 
     def add(self, change: FileChange) -> None:
-        """Gather one change."""
+        """Add one change."""
         if self._opened is None:
             self._opened = self._clock()
         change.happened = time.time()
@@ -97,7 +97,7 @@ class CoalescingWindow:
         self._latest[change.path] = change
 
     def take(self) -> list[FileChange]:
-        """Give what was gathered, in order, and begin anew."""
+        """Return the collected changes in order, and begin anew."""
         changes, overflowed = self._changes, self._overflowed
         self._changes, self._latest, self._opened, self._overflowed = [], {}, None, False
         if overflowed:

@@ -1,4 +1,4 @@
-"""inotify(7), as thin as it can be: a descriptor, watches on it, the events they give."""
+"""A thin wrapper of inotify(7): a descriptor, its watches, and their events."""
 
 import ctypes
 import errno
@@ -16,7 +16,7 @@ _READ_BYTES = 256 << 10
 
 
 class Mask(IntFlag):
-    """Bits of an event, or of what to watch for, as in <sys/inotify.h>."""
+    """Bits of an event or of a watch, as in <sys/inotify.h>."""
 
     MODIFY = 0x2
     ATTRIB = 0x4
@@ -38,7 +38,7 @@ class Mask(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class RawEvent:
-    """One event of the kernel; `name` is empty for the watched thing itself, `cookie` joins both halves of a rename."""
+    """One event of the kernel. `name` is empty for the watched thing itself; `cookie` links both halves of a rename."""
 
     watch: int
     mask: Mask
@@ -47,7 +47,7 @@ class RawEvent:
 
 
 class Inotify:
-    """One inotify instance; `fileno()` is readable when there are events."""
+    """One inotify instance. `fileno()` is readable when there are events."""
 
     def __init__(self) -> None:
         self._fd = _checked(_LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC), "inotify")
@@ -57,16 +57,19 @@ class Inotify:
         return self._fd
 
     def add(self, path: str, mask: Mask) -> int:
-        """Watch what `path` leads to; the same watch again when it is watched already. Raises OSError, ENOSPC at the limit of watches."""
+        """Watch the target of `path`; returns the existing watch if there is one.
+
+        Raises OSError, ENOSPC at the limit of watches.
+        """
         return _checked(_LIBC.inotify_add_watch(self._fd, os.fsencode(path), int(mask)), path)
 
     def remove(self, watch: int) -> None:
-        """Stop a watch; one that the kernel ended already is no error."""
+        """Remove a watch. One that the kernel has removed is no error."""
         if _LIBC.inotify_rm_watch(self._fd, watch) < 0 and ctypes.get_errno() != errno.EINVAL:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
     def read(self) -> Iterator[RawEvent]:
-        """Give the events that are waiting."""
+        """Yield the waiting events."""
         try:
             data = os.read(self._fd, _READ_BYTES)
         except BlockingIOError:
@@ -83,7 +86,7 @@ class Inotify:
         return fcntl.ioctl(self._fd, termios.FIONREAD, b"\0" * 4) != b"\0" * 4
 
     def close(self) -> None:
-        """Give up the instance and its watches."""
+        """Close the instance and its watches."""
         os.close(self._fd)
 
 

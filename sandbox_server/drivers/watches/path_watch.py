@@ -1,4 +1,4 @@
-"""Where a watched path is: seen again when it, or a directory or link above it, is replaced, removed or made anew."""
+"""Watches where a path leads: it is resolved again when it, or a directory or symlink above it, changes."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ type Identity = tuple[int, int]
 
 
 class WatchedPath:
-    """Watches every directory above a path for the one name in it that leads there."""
+    """Watches every directory above a path for the name that leads there."""
 
     def __init__(self, path: str, inotify: Inotify) -> None:
         self.path = path
@@ -21,11 +21,14 @@ class WatchedPath:
         self.identity: Identity | None = None
 
     def concerns(self, event: RawEvent) -> bool:
-        """Whether the event may mean that the path leads to something else now."""
+        """Whether the event may mean that the path leads elsewhere now."""
         return self._names.get(event.watch) == event.name or bool(event.mask & Mask.UNMOUNT)
 
     def refresh(self) -> bool:
-        """Look again, and watch what is above; True when the path leads to something else, or to nothing, since the last look."""
+        """Resolve the path and watch the directories above.
+
+        Return True if it leads elsewhere or nowhere since the last call.
+        """
         before = self.identity
         while True:
             self._names = dict(self._watch_above())
@@ -34,7 +37,7 @@ class WatchedPath:
                 return self.identity != before
 
     def unchanged(self) -> bool:
-        """Whether the path leads to what it led to at the last look."""
+        """Whether the path leads to the same file as at the last `refresh`."""
         return self._look() == self.identity
 
     def watches(self, watch: int) -> bool:
@@ -54,5 +57,5 @@ class WatchedPath:
             directory, name = os.path.split(directory)
             try:
                 yield self._inotify.add(directory, _STRUCTURE), name
-            except OSError:  # it is missing, or not ours to read: one further up will tell
+            except OSError:  # missing or not readable: a directory further up is watched
                 continue

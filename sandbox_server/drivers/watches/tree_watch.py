@@ -1,4 +1,4 @@
-"""Watching a directory tree, or one path, from a file worker."""
+"""Watches of a directory tree or of one path, in a file worker."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from sandbox_server.drivers.watches.inotify import Inotify, Mask, RawEvent
 from sandbox_server.drivers.watches.path_watch import WatchedPath
 
 MAX_DIRECTORIES = 20_000
-"""Directories that one watch covers; more of them are reported as an overflow."""
+"""Limit of directories of one watch. More are reported as an overflow."""
 
 _CONTENT = Mask.MODIFY | Mask.ATTRIB | Mask.CREATE | Mask.DELETE | Mask.MOVED_FROM | Mask.MOVED_TO | Mask.EXCL_UNLINK
 _DIRECTORY = _CONTENT | Mask.ONLYDIR | Mask.MASK_ADD
@@ -22,7 +22,7 @@ _STAGED = ""
 
 
 class TreeWatch:
-    """Watches a directory, with `recursive` all below it; what is excluded is neither watched nor reported."""
+    """Watches a directory, with `recursive` the whole tree. Excluded paths are neither watched nor reported."""
 
     def __init__(self, path: str, window: CoalescingWindow, *, recursive: bool, exclude: Sequence[str], include: Sequence[str]) -> None:
         self.root = path
@@ -35,12 +35,12 @@ class TreeWatch:
         self._directories: dict[int, str] = {}
         self._moving: dict[int, FileChange] = {}
         self._announced: set[str] = set()
-        """What was found by looking; the kernel may still be about to tell of it."""
+        """What was found by listing, for which the kernel may still send an event."""
 
     def open(self) -> None:
-        """Begin; where nothing is, wait for it.
+        """Begin. If the path does not exist, wait for it.
 
-        Raises OSError when the path is not a directory that can be read, or there are no watches left.
+        Raises OSError if the path is not a readable directory, or no watches are left.
         """
         self._where.refresh()
         if self._where.identity is None:
@@ -51,7 +51,7 @@ class TreeWatch:
                 self._add(path)
 
     def read(self) -> None:
-        """Take what the kernel has to say."""
+        """Read the kernel's events."""
         for event in self.inotify.read():
             if event.mask & Mask.Q_OVERFLOW:
                 self._resync()
@@ -65,7 +65,7 @@ class TreeWatch:
             self._announced.clear()
 
     def take(self) -> list[FileChange]:
-        """Give the changes of the window that has passed."""
+        """Return the changes of the window that has passed."""
         for change in self._moving.values():
             if change.kind == "remove" and change.is_dir:  # it left the tree
                 self._forget(change.path)
@@ -73,7 +73,7 @@ class TreeWatch:
         return self._window.take()
 
     def _ended(self, watch: int) -> None:
-        """The kernel ended a watch: its directory is gone. Another may be in its place already, even with the same inode number."""
+        """Handle the end of a watch: its directory is gone. A new one may exist, even with the same inode number."""
         if self._directories.pop(watch, None) == self.root:
             self._lost()
             self._where.identity = None
@@ -112,7 +112,7 @@ class TreeWatch:
                 self._arrived(path)
             return
         old = other.path
-        if self._included(self._relative(old)):  # it is in the window already: let it say the whole truth
+        if self._included(self._relative(old)):  # it is in the window already: update it
             other.kind, other.path, other.old_path = "rename", path, old
         else:
             self._report(FileChange("rename", path, is_dir, old))
@@ -125,7 +125,7 @@ class TreeWatch:
                 self._directories[watch] = new + path[len(old) :]
 
     def _arrived(self, top: str) -> None:
-        """Watch a directory that is new here, and report what came with it or was made before it was watched."""
+        """Watch a new directory, and report what it contains already."""
         pending = [top] if self._recursive else []
         while pending:
             path = pending.pop()
@@ -148,7 +148,7 @@ class TreeWatch:
             pending += inner
 
     def _look_again(self) -> None:
-        """The path may lead elsewhere now: say so, and watch what it leads to."""
+        """Handle that the path may lead elsewhere: report it, and watch the new target."""
         was = self._where.identity
         if not self._where.refresh():
             return
@@ -168,7 +168,7 @@ class TreeWatch:
             self._arrived(path)
 
     def _announce(self, path: str) -> list[str]:
-        """Report what is in a directory that is newly watched; gives the directories in it."""
+        """Report the content of a newly watched directory; return its subdirectories."""
         contents = self._contents(path)
         for inner, is_dir in contents:
             self._announced.add(inner)
@@ -176,7 +176,7 @@ class TreeWatch:
         return [inner for inner, is_dir in contents if is_dir]
 
     def _resync(self) -> None:
-        """Events were lost: watch every directory that is there now, and say that the caller has to look for itself."""
+        """Handle lost events: watch every existing directory, and report an overflow."""
         self._window.add(FileChange("overflow", self.root, is_dir=True, reason="the kernel dropped events"))
         self._look_again()
         known = self._directories
@@ -223,13 +223,13 @@ class TreeWatch:
 
 
 def _is_nameless(path: str) -> bool:
-    """Whether this is what the kernel calls a file without a name, one made with O_TMPFILE: a number that is not in the directory."""
+    """Whether this is the kernel's name for an unnamed file (O_TMPFILE): a number that is not in the directory."""
     name = os.path.basename(path)
     return name.startswith("#") and name[1:].isdecimal() and not os.path.lexists(path)
 
 
 class PathWatch:
-    """Watches one path, whether or not there is anything yet: what appears, changes and goes under exactly that name."""
+    """Watches one path, which may not exist yet: its creation, changes and removal."""
 
     def __init__(self, path: str, window: CoalescingWindow) -> None:
         self.root = path
@@ -244,7 +244,7 @@ class PathWatch:
         self._follow()
 
     def read(self) -> None:
-        """Take what the kernel has to say."""
+        """Read the kernel's events."""
         for event in self.inotify.read():
             if event.watch == self._file:
                 self._take(event.mask)
@@ -252,17 +252,17 @@ class PathWatch:
                 self._look_again()
 
     def take(self) -> list[FileChange]:
-        """Give the changes of the window that has passed."""
+        """Return the changes of the window that has passed."""
         return self._window.take()
 
     def _take(self, mask: Mask) -> None:
-        if mask & Mask.IGNORED:  # it is gone, though another with the same inode number may be in its place already
+        if mask & Mask.IGNORED:  # it is gone, though a new file may have the same inode number already
             self._window.add(FileChange("remove", self.root))
             self._where.identity = None
             self._look_again()
         elif mask & Mask.MODIFY:
             self._report("write")
-        elif mask & Mask.ATTRIB and self._where.unchanged():  # else it is the link count of a file that is going
+        elif mask & Mask.ATTRIB and self._where.unchanged():  # else it is the link count of a removed file
             self._report("chmod")
 
     def _look_again(self) -> None:
@@ -275,7 +275,7 @@ class PathWatch:
     def _follow(self) -> None:
         self._file = None
         if self._where.identity is not None:
-            with suppress(OSError):  # not ours to read: its coming and going is still seen
+            with suppress(OSError):  # not readable: its creation and removal are still seen
                 self._file = self.inotify.add(self.root, Mask.MODIFY | Mask.ATTRIB | Mask.MASK_ADD)
 
     def _report(self, kind: Kind) -> None:

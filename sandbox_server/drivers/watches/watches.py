@@ -1,7 +1,7 @@
-"""Watches on the agent's files: what happens on disk, kept for callers who ask or listen.
+"""Watches on the agent's files: events are kept for callers who poll or listen.
 
-One worker process, run as the agent, holds every inotify instance; it is started with the first watch. When it dies, another takes its
-place and each watch gets an overflow event, because something may have been missed.
+One worker process, run as the agent, holds every inotify instance. It starts with the first watch. If it dies, another
+is started and each watch gets an overflow event, because changes may have been missed.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from sandbox_server.drivers.files.worker_channel import FileWorkerChannel
 
 MAX_WATCHES = 32
 MAX_EVENTS = 4096
-"""Events that one watch keeps; the oldest go first."""
+"""Limit of events that one watch keeps. The oldest are dropped."""
 START_SECONDS = 30.0
-"""How long a watch may take to look through its tree."""
+"""Seconds that a watch may take to list its tree."""
 RETRY_SECONDS = 1.0
 
 _LIMITS = {
@@ -38,14 +38,14 @@ _log = logging.getLogger(__name__)
 
 
 class WatchWorkers(Protocol):
-    """Where workers come from; `Processes` is one."""
+    """Starts workers; `Processes` implements it."""
 
     async def worker(self, user: User) -> socket.socket: ...
 
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """Something that happened. Times are seconds since the epoch; `mtime`, `size` and `inode` are None for what is gone."""
+    """One event. Times are in seconds since the epoch; `mtime`, `size` and `inode` are None for what is gone."""
 
     seq: int
     type: str
@@ -62,7 +62,7 @@ class WatchEvent:
 
 @dataclass(eq=False, slots=True)
 class Watch:
-    """One watch and the events it has seen, numbered from 1."""
+    """One watch and its events, numbered from 1."""
 
     path: str
     tree: bool
@@ -70,9 +70,9 @@ class Watch:
     exclude: tuple[str, ...]
     include: tuple[str, ...]
     debounce: float
-    """Seconds for which changes are gathered."""
+    """Seconds for which changes are collected."""
     listed: bool = True
-    """It is one that a caller holds, and not the inside of another operation."""
+    """Whether a caller made it. Other operations have watches of their own."""
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     stopped: bool = False
     last: int = 0
@@ -81,13 +81,13 @@ class Watch:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def after(self, cursor: int, limit: int) -> tuple[list[WatchEvent], bool]:
-        """Give the events after `cursor`, and whether some between were lost or given up."""
+        """Return the events after `cursor`, and whether some of them were lost or dropped."""
         events = [event for event in self._events if event.seq > cursor][:limit]
         missing = self.last > cursor and (not self._events or self._events[0].seq > cursor + 1)
         return events, missing or any(event.type == "overflow" for event in events)
 
     async def beyond(self, cursor: int, timeout: float | None = None) -> bool:
-        """Wait for an event after `cursor`, or the end of the watch; False when there was none within `timeout` seconds."""
+        """Wait for an event after `cursor`, or the end of the watch. Return False after `timeout` seconds."""
         try:
             async with asyncio.timeout(timeout):
                 while self.last <= cursor and not self.stopped:
@@ -103,12 +103,12 @@ class Watch:
         self._tell()
 
     def end(self) -> None:
-        """Let go of everyone who waits."""
+        """Wake all waiters at the end."""
         self.stopped = True
         self._tell()
 
     def request(self) -> dict[str, Any]:
-        """What the worker is asked."""
+        """Return the request for the worker."""
         return {
             "add": self.id,
             "path": self.path,
@@ -125,7 +125,7 @@ class Watch:
 
 
 class Watches:
-    """Every watch, and the worker that sees for them."""
+    """All watches, and their worker."""
 
     def __init__(self, workers: WatchWorkers) -> None:
         self._workers = workers
@@ -145,20 +145,20 @@ class Watches:
         self._disconnect()
 
     def all(self) -> list[Watch]:
-        """Every watch, oldest first."""
+        """Return all watches, oldest first."""
         return list(self._watches.values())
 
     def get(self, watch_id: str) -> Watch | None:
-        """One watch by its id."""
+        """Return a watch by its id."""
         return self._watches.get(watch_id)
 
     async def add(self, watch: Watch) -> None:
-        """Start a watch; when this returns it sees everything that happens.
+        """Start a watch, and return once it is in force.
 
-        Raises FileError when it cannot be watched, ResourceExhausted at a limit.
+        Raises FileError if the path cannot be watched, ResourceExhausted at a limit.
         """
         if len(self._watches) >= MAX_WATCHES:
-            raise ResourceExhausted(f"there are {MAX_WATCHES} watches, no more are possible: stop one", limit=MAX_WATCHES)
+            raise ResourceExhausted(f"at most {MAX_WATCHES} watches are allowed: stop one first", limit=MAX_WATCHES)
         self._watches[watch.id] = watch
         try:
             await self._start(watch)
@@ -167,7 +167,7 @@ class Watches:
             raise
 
     async def remove(self, watch_id: str) -> bool:
-        """Stop a watch; False when there is none."""
+        """Stop a watch. Return False if there is none."""
         watch = self._watches.pop(watch_id, None)
         if watch is None:
             return False
@@ -229,7 +229,7 @@ class Watches:
                 waiting.set_exception(ConnectionError("the watching worker went away"))
 
     async def _resume(self) -> None:
-        """Set every watch up again, and tell each that it may have missed something."""
+        """Set every watch up again, and send each an overflow event."""
         for watch in self.all():
             while not watch.stopped and watch.id not in self._starting:
                 try:

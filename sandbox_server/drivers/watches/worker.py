@@ -1,4 +1,4 @@
-"""The watching half of the file worker: any number of watches in one process, which reports to the API what they see."""
+"""The watching mode of the file worker: any number of watches in one process, which reports their events to the API."""
 
 import os
 import select
@@ -19,9 +19,10 @@ type Watch = TreeWatch | PathWatch
 def serve(sock: socket.socket) -> None:
     """Serve watches until the API closes the socket.
 
-    Takes `{"add": id, ...}` and `{"remove": id}`; sends `{"added": id}` or `{"failed": id, "errno"}`, and `{"of": id, "changes": [...]}`.
+    Takes `{"add": id, ...}` and `{"remove": id}`; sends `{"added": id}` or `{"failed": id, "errno"}`, and `{"of": id,
+    "changes": [...]}`.
     """
-    with suppress(ConnectionError):  # it closed while something was being told
+    with suppress(ConnectionError):  # it closed while a report was sent
         WatchWorker(sock).run()
 
 
@@ -37,9 +38,9 @@ class WatchWorker:
         self._poll.register(sock, select.POLLIN)
 
     def run(self) -> None:
-        """Work until the API closes the socket."""
+        """Run until the API closes the socket."""
         while True:
-            for fd, _ in self._poll.poll(self._patience()):
+            for fd, _ in self._poll.poll(self._poll_timeout()):
                 if fd != self._sock.fileno():
                     self._watches[self._by_fd[fd]].read()
                     continue
@@ -51,7 +52,7 @@ class WatchWorker:
                 if window.wait == 0:
                     self._tell(name)
 
-    def _patience(self) -> float | None:
+    def _poll_timeout(self) -> float | None:
         waits = [wait for window in self._windows.values() if (wait := window.wait) is not None]
         return min(waits) * 1000 if waits else None
 

@@ -1,1 +1,1 @@
-"""The X display: input, pictures, windows and clipboard, each through a persistent connection of its own thread."""
+"""The X display: input, screenshots, windows and clipboard, each with its own connection and thread."""

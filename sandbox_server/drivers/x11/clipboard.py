@@ -1,4 +1,4 @@
-"""The clipboard: read, written, and lent to a paste so that what was on it is there again afterwards."""
+"""The clipboard: read, write, and lend to a paste, after which its content is restored."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -10,11 +10,11 @@ from sandbox_server.drivers.x11.clipboard_selection import Contents, Selection
 from sandbox_server.drivers.x11.connection import Display, X11Connection
 
 TEXT, HTML, PNG = "text/plain", "text/html", "image/png"
-"""Forms that a person's computer and the desktop both know."""
+"""Media types that a person's computer and the desktop share."""
 
 _TEXT_TARGETS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "TEXT")
 _UTF_8 = b'<meta http-equiv="content-type" content="text/html; charset=utf-8">'
-"""Before HTML, as browsers on X11 put it: without it LibreOffice and GTK guess."""
+"""A prefix for HTML, as browsers on X11 write it. Without it LibreOffice and GTK guess the charset."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -29,7 +29,7 @@ class Loan:
         self._served.set()
 
     async def served(self, timeout: float) -> bool:
-        """Wait until the focused program has read all of it; whether it did within `timeout` seconds."""
+        """Wait until the focused program has read all of it. Return False after `timeout` seconds."""
         try:
             async with asyncio.timeout(timeout):
                 return await self._served.wait()
@@ -38,7 +38,7 @@ class Loan:
 
 
 class X11Clipboard:
-    """The CLIPBOARD of the display `name`."""
+    """The CLIPBOARD selection of the display `name`."""
 
     def __init__(self, name: str) -> None:
         self._connection = X11Connection(name, opened=self._opened, event=self._on_event)
@@ -55,11 +55,11 @@ class X11Clipboard:
         await self._connection.__aexit__(kind, error, trace)
 
     async def read(self) -> str:
-        """The text on it; nothing where there is none."""
+        """Return its text; empty if there is none."""
         return (await self.forms(TEXT)).get(TEXT, b"").decode()
 
     async def forms(self, *wanted: str) -> dict[str, bytes]:
-        """What is on it, as any of TEXT and HTML, in UTF-8, and PNG; of all of them, or of those that are wanted."""
+        """Return its content by media type: TEXT and HTML in UTF-8, and PNG; all of them or those in `wanted`."""
         targets = [target for form in wanted or (TEXT, HTML, PNG) for target in (_TEXT_TARGETS if form == TEXT else (form,))]
         contents = await self._connection.call(lambda _: self._current().read(targets))
         text = next((contents[target] for target in _TEXT_TARGETS if target in contents), None)
@@ -67,18 +67,18 @@ class X11Clipboard:
         return {form: value for form, value in found.items() if value and (not wanted or form in wanted)}
 
     async def write(self, text: str) -> None:
-        """Put a text on it."""
+        """Set its text."""
         await self._own(_forms(text))
 
     async def put(self, forms: Mapping[str, bytes]) -> None:
-        """Put something on it in several forms: any of TEXT and HTML, in UTF-8, and PNG."""
+        """Set its content by media type: TEXT and HTML in UTF-8, and PNG."""
         text = _forms(forms[TEXT].decode()) if TEXT in forms else {}
         html = {HTML: _UTF_8 + forms[HTML]} if HTML in forms else {}
         await self._own({**html, **{form: forms[form] for form in forms if form == PNG}, **text})
 
     @asynccontextmanager
     async def lend(self, text: str) -> AsyncIterator[Loan]:
-        """Put a text on it, and back what was there before, in all its forms, at the end."""
+        """Put a text on the clipboard, and at the end restore its content in all its forms."""
         before = await self._contents()
         self._loan = Loan()
         try:
@@ -115,7 +115,7 @@ def _forms(text: str) -> Contents:
 
 
 def _html(value: bytes | None) -> bytes:
-    """HTML in UTF-8, and no word of that; Firefox has written it in UTF-16."""
+    """Return HTML in UTF-8 without a charset declaration. Firefox writes it in UTF-16."""
     found = value or b""
     text = found.decode("utf-16" if found.startswith(_UTF_16) else "utf-8", "replace")
     return text.rstrip("\0").encode().removeprefix(_UTF_8)

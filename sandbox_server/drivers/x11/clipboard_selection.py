@@ -1,4 +1,4 @@
-"""The CLIPBOARD selection on the wire: asked for and answered (ICCCM 2.0, section 2), in pieces where it is large (2.7.2).
+"""The CLIPBOARD selection protocol (ICCCM 2.0, section 2), with incremental transfers of large contents (2.7.2).
 
 Everything here runs on the connection's thread.
 """
@@ -15,37 +15,40 @@ from Xlib.protocol import event, request
 from sandbox_server.drivers.x11.connection import Display
 
 PIECE_BYTES = 128 * 1024
-"""What is sent at once; the X server takes 256 KiB in one request at least."""
+"""Bytes sent at once. The X server accepts at least 256 KiB in one request."""
 MAX_BYTES = 32 * 1024 * 1024
-"""Most that is kept of what somebody else has on the clipboard, all its forms together."""
+"""Limit in bytes of what is read from another owner, all its targets together."""
 MAX_TARGETS = 16
 MAX_ATOMS = 256
-"""Targets that an owner may name."""
+"""Limit of targets that an owner may name."""
 MAX_TRANSFERS = 64
-"""Programs that are sent something in pieces at once; of more, the first is given up."""
+"""Limit of concurrent incremental transfers. At the limit the oldest is aborted."""
 ANSWER_SECONDS = 2.0
-"""How long the owner of the clipboard may take for each piece."""
+"""Seconds that the owner of the clipboard may take for each piece."""
 READ_SECONDS = 6.0
-"""How long it may take for everything: what has not come by then is left out."""
+"""Seconds for reading everything. Later targets are left out."""
 
 _PROPERTY = "_TANDEM_CLIPBOARD"
 _ABOUT = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE"})
-"""Targets that are about the clipboard, not on it."""
+"""Targets that are about the clipboard, not its content."""
 
 type Contents = Mapping[str, bytes]
-"""What is on the clipboard, in each of its forms, by target."""
+"""The content of the clipboard by target."""
 
 
 @dataclass(slots=True)
 class _Transfer:
-    """What is being sent in pieces to one property of one window."""
+    """An incremental transfer to one property of one window."""
 
     kind: int
     left: memoryview
 
 
 class Selection:
-    """Our end of the CLIPBOARD on one connection; `served` is called with each target that a window of the focused program was given."""
+    """This server's end of the CLIPBOARD on one connection.
+
+    `served` is called with each target that a window of the focused program has received.
+    """
 
     def __init__(self, display: Display, served: Callable[[str], None]) -> None:
         self._display = display
@@ -59,14 +62,14 @@ class Selection:
         self._window = display.screen().root.create_window(0, 0, 1, 1, 0, X.CopyFromParent, event_mask=X.PropertyChangeMask)
 
     def own(self, contents: Contents) -> None:
-        """Put this on the clipboard; nothing empties it."""
+        """Become the owner with this content. An empty content clears nothing."""
         self._contents = contents
         owner = self._window if contents else X.NONE
         request.SetSelectionOwner(display=self._display.display, window=owner, selection=self._clipboard, time=X.CurrentTime)
         self._display.sync()
 
     def read(self, wanted: Collection[str] = ()) -> Contents:
-        """What is on the clipboard, as far as its owner gives it and MAX_BYTES allow; of some targets alone, where they are `wanted`."""
+        """Return the content, as far as its owner and MAX_BYTES allow; only the targets in `wanted`, if given."""
         if self._contents:
             return {target: value for target, value in self._contents.items() if not wanted or target in wanted}
         owner = self._display.get_selection_owner(self._clipboard)
@@ -81,7 +84,7 @@ class Selection:
         return found
 
     def take(self, arrived: Any) -> None:
-        """Act on an event."""
+        """Handle an event."""
         if arrived.type == X.SelectionRequest:
             self._answer(arrived)
         elif arrived.type == X.SelectionClear:
@@ -95,7 +98,7 @@ class Selection:
         return [name for atom in atoms if (name := self._name(atom)) and name not in _ABOUT]
 
     def _name(self, atom: int) -> str:
-        """What an atom stands for; nothing where the owner has made it up."""
+        """Return the name of an atom; empty if the owner has invented it."""
         try:
             return str(self._display.get_atom_name(atom))
         except error.BadAtom:
@@ -110,7 +113,7 @@ class Selection:
         return self._pieces() if found is None else found
 
     def _take_property(self) -> bytes | None:
-        """The value of our property, which is deleted with that; None if it comes in pieces."""
+        """Return the value of our property and delete it; None if it comes in pieces."""
         found = self._window.get_property(self._property, X.AnyPropertyType, 0, MAX_BYTES // 4)
         self._window.delete_property(self._property)
         if found is None:
@@ -132,7 +135,7 @@ class Selection:
         return None
 
     def _wait(self, wanted: Callable[[Any], bool]) -> Any:
-        """The first event that is wanted, or None; others are acted on."""
+        """Return the first wanted event, or None; others are handled."""
         deadline = min(time.monotonic() + ANSWER_SECONDS, self._until)
         self._display.flush()
         while (left := deadline - time.monotonic()) > 0:
@@ -158,7 +161,7 @@ class Selection:
             self._served(name)
 
     def _give(self, window: Any, into: int, name: str) -> bool:
-        """Write what was asked for to the property, or begin to; whether we have it."""
+        """Write the requested content to the property, or begin to. Return whether the target exists."""
         if name == "TARGETS":
             offered = [self._display.intern_atom(target) for target in ("TARGETS", *self._contents)]
             window.change_property(into, Xatom.ATOM, 32, offered)
@@ -189,7 +192,7 @@ class Selection:
                 self._served(self._display.get_atom_name(transfer.kind))
 
     def _is_focused(self, window: Any) -> bool:
-        """Whether a window is of the program that has the focus: ids of one client differ in the low bits only."""
+        """Whether a window belongs to the focused program: window ids of one client differ only in the low bits."""
         try:
             focus = self._display.get_input_focus().focus
         except error.XError:

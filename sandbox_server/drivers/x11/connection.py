@@ -1,6 +1,6 @@
-"""One connection to the X server, used by one thread of its own, so that a display that hangs never holds up the loop.
+"""One connection to the X server with its own thread, so that a display that hangs never blocks the event loop.
 
-The address is in `display`; the cookie is found through XAUTHORITY, as every X client finds it.
+The address is in `display`. The cookie is found through XAUTHORITY, as for every X client.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from Xlib.error import ConnectionClosedError, DisplayError, XError
 from sandbox_server.core.errors import Conflict, Unavailable
 
 CALL_SECONDS = 10.0
-"""How long the X server may take to answer; after that the connection is given up."""
+"""Seconds that the X server may take to answer. After that the connection is closed."""
 RETRY_AFTER = 1.0
 """Seconds after which a desktop that is down is expected back."""
 
@@ -26,9 +26,9 @@ type Work[T] = Callable[[Display], T]
 
 
 class X11Connection:
-    """A connection that is made when it is first needed, and made again when the X server was restarted.
+    """A connection that is made on demand, and again after a restart of the X server.
 
-    `opened` runs on each new connection before anything else does, `event` for each event that arrives, `lost` once it has ended.
+    `opened` is called first on each new connection, `event` for each event, `lost` after its end.
     """
 
     def __init__(
@@ -58,17 +58,17 @@ class X11Connection:
         self._thread.shutdown(wait=False)
 
     async def call[T](self, work: Work[T]) -> T:
-        """Run `work` with the display, after what was asked before.
+        """Run `work` with the display, after earlier calls.
 
-        Raises Unavailable while the X server is down, or when it did not answer within `CALL_SECONDS`; what was sent by then may
-        have been done. Raises Conflict where what the work was about is there no more.
+        Raises Unavailable while the X server is down or if it does not answer within `CALL_SECONDS`; the work may be
+        done in part then. Raises Conflict if the work's object no longer exists.
         """
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, work)
         except TimeoutError:
             self._interrupt()
-            raise _down("it does not answer") from None
+            raise _down("the X server does not answer") from None
 
     def _run[T](self, work: Work[T]) -> T:
         try:
@@ -78,16 +78,16 @@ class X11Connection:
             return result
         except (ConnectionClosedError, DisplayError, OSError) as error:
             self._drop()
-            raise _down("it is not running") from error
+            raise _down("the X server is not running") from error
         except XError as error:
-            raise Conflict(f"the desktop has changed meanwhile ({type(error).__name__}): look again") from error
+            raise Conflict(f"the desktop has changed ({type(error).__name__}): try again") from error
 
     def _current(self) -> Display:
-        if self._display is not None and _ended(self._socket(self._display)):
+        if self._display is not None and _has_closed(self._socket(self._display)):
             self._drop()
         if self._display is None:
             self._display = self._open()
-            if self._event and self._loop:  # not before it is the current one, or the loop would take it for another
+            if self._event and self._loop:  # not before it is current, or the loop would take it for another
                 self._loop.call_soon_threadsafe(self._watch, self._display)
         return self._display
 
@@ -109,7 +109,7 @@ class X11Connection:
         self._lost()
 
     def _interrupt(self) -> None:
-        """End the connection under whoever waits for it."""
+        """Close the connection while a thread waits on it."""
         display = self._display
         if display is not None:
             self._shut_down(display)
@@ -135,13 +135,13 @@ class X11Connection:
         self._socket(display).close()
 
     def _stop_watching(self) -> None:
-        """Xlib may have closed the socket already, so that it does not know its number any more."""
+        """Stop watching. Xlib may have closed the socket already, without its number."""
         watched, self._watched = self._watched, None
         if self._loop and watched is not None:
             self._loop.remove_reader(watched)
 
     def _readable(self, display: Display) -> None:
-        """Read events on the thread; until it has, the descriptor is not watched."""
+        """Let the thread read events. Until it has, the descriptor is not watched."""
         self._stop_watching()
         self._thread.submit(self._take_events, display)
 
@@ -163,14 +163,14 @@ class X11Connection:
                 self._event(display, event)
 
 
-def _ended(connected: socket.socket) -> bool:
-    """Whether the other side has closed; there may be events to read, too."""
+def _has_closed(connected: socket.socket) -> bool:
+    """Whether the other side has closed. There may be events to read, too."""
     readable, _, _ = select.select([connected], [], [], 0)
     return bool(readable) and connected.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
 
 
 def _ignore(_: XError, __: object) -> None:
-    """Requests that want no answer fail in silence: the window that they were about is gone."""
+    """Ignore errors of requests without a reply: their window no longer exists."""
 
 
 def _down(reason: str) -> Unavailable:

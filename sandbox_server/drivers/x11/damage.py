@@ -1,6 +1,6 @@
-"""DAMAGE: the X server says what of the screen was drawn on, so that nobody has to look for it.
+"""The DAMAGE extension: the X server reports which areas of the screen were drawn on.
 
-Regions are the requests of XFIXES (X11R7 `xfixes.xml`, version 2) that Xlib's Python binding lacks.
+Regions use requests of XFIXES (X11R7 `xfixes.xml`, version 2) that Xlib's Python binding lacks.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from Xlib.protocol import rq, structs
 from sandbox_server.drivers.x11.connection import Display
 
 MAX_RECTS = 32
-"""More of them are taken for the one that holds them all."""
+"""Limit of areas. More are merged into their bounding box."""
 _XFIXES = "XFIXES"
 
 type Area = tuple[int, int, int, int]
@@ -36,7 +36,10 @@ class _FetchRegion(rq.ReplyRequest):
 
 
 class Damage:
-    """What is drawn on the screen of `display` from now on. One event says that there is something; the next comes after `fetch`."""
+    """The damage of the screen of `display` from now on.
+
+    One event says that there is some. The next event comes after `fetch`.
+    """
 
     def __init__(self, display: Display) -> None:
         self._display = display
@@ -48,16 +51,16 @@ class Damage:
         self._damage = display.screen().root.damage_create(extension.DamageReportNonEmpty)
 
     def is_in(self, event: Any) -> bool:
-        """Whether an event is of this damage."""
+        """Whether an event belongs to this damage."""
         return bool(event.type == self._display.extension_event.DamageNotify)
 
     def fetch(self) -> list[Area]:
-        """What was drawn on since the last call, as at most MAX_RECTS areas."""
+        """Return the areas drawn on since the last call, at most MAX_RECTS."""
         self._display.damage_subtract(self._damage, parts=self._region)
         reply = _FetchRegion(display=self._display.display, opcode=self._opcode, region=self._region)
         found = reply.rectangles if len(reply.rectangles) <= MAX_RECTS else [reply.extents]
         return [(rect.x, rect.y, rect.width, rect.height) for rect in found]
 
     def close(self) -> None:
-        """Have no more events."""
+        """Stop the events."""
         self._display.damage_destroy(self._damage)

@@ -1,4 +1,4 @@
-"""The desktop as one thing: everything on one display, opened and closed together."""
+"""The desktop: everything on one display, opened and closed together."""
 
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
@@ -15,7 +15,7 @@ from sandbox_server.drivers.x11.windows import X11Windows
 
 
 class Desktop:
-    """The display `name`, as in `:99`; the cookie is found through XAUTHORITY. Connects when it is first used."""
+    """The display `name`, such as `:99`. The cookie is found through XAUTHORITY. Connects on first use."""
 
     def __init__(self, name: str) -> None:
         self._input = X11Connection(name, opened=self._opened, event=self._on_event)
@@ -43,7 +43,7 @@ class Desktop:
         return bool(self.keyboard.held or self.pointer.held)
 
     async def release_all(self) -> None:
-        """Release every key and button that is held down."""
+        """Release every key and button that this server holds down."""
         await self.pointer.release_all()
         await self.keyboard.release_all()
 

@@ -1,4 +1,4 @@
-"""Whose turn it is to use mouse and keyboard: what one caller does, nobody else's actions come between."""
+"""Turns for mouse and keyboard: actions of two callers never interleave."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,11 +10,11 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.x11.desktop import Desktop
 
 HOLD_SECONDS = 60.0
-"""How long a key or button stays down that nobody releases."""
+"""Seconds until a held key or button is released automatically."""
 
 
 class InputTurns:
-    """One turn at a time on a desktop."""
+    """Gives out one turn at a time on a desktop."""
 
     def __init__(self, desktop: Desktop) -> None:
         self._desktop = desktop
@@ -30,7 +30,7 @@ class InputTurns:
 
     @asynccontextmanager
     async def take(self, *, hold: bool) -> AsyncIterator[Desktop]:
-        """Wait for a turn and have it; what is down at its end is released, with `hold` after HOLD_SECONDS without another turn."""
+        """Wait for a turn. At its end everything is released; with `hold`, only after HOLD_SECONDS without another turn."""
         async with self._acting:
             if self._release:
                 self._release.cancel()
@@ -44,7 +44,7 @@ class InputTurns:
                     self._release = self._tasks.start(self._release_later())
 
     async def interrupt(self) -> None:
-        """End the turn of whoever had the last one: what that left pressed is released, now and not once more later."""
+        """End the last turn: what it left pressed is released once, now."""
         async with self._acting:
             if self._release:
                 self._release.cancel()

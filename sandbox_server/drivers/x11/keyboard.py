@@ -14,15 +14,15 @@ from sandbox_server.drivers.x11.keymap import Keymap, Stroke
 SHIFT = 0xFFE1
 CAPS_LOCK = 0xFFE5
 REMAP_SECONDS = 0.15
-"""How long programs get to read what was typed before a spare key is given another meaning."""
+"""Seconds for programs to read typed keys before a spare key is remapped."""
 LEARN_SECONDS = 0.02
-"""How long programs get to read the new keyboard mapping before it is used."""
+"""Seconds for programs to read a new keyboard mapping before it is used."""
 
 
 class Keyboard:
-    """Presses keys of the display behind `connection`. What may be down is in `held`, as keycodes.
+    """Presses keys of the display behind `connection`. `held` has the keycodes that may be down.
 
-    A key is in it until its release has been seen to, so that a call that is cancelled in between loses none.
+    A key stays in it until its release is sent, so that a cancelled call loses none.
     """
 
     def __init__(self, connection: X11Connection) -> None:
@@ -32,23 +32,23 @@ class Keyboard:
         self.held: list[int] = []
 
     def take(self, arrived: Any) -> None:
-        """Take an event of the X server: somebody, this server or the VNC server, has changed what keys type."""
+        """Handle a MappingNotify event: this server, the VNC server or another client has changed the mapping."""
         if arrived.type == X.MappingNotify:
             self._changes += 1
             self._keymap = None
 
     def forget(self) -> None:
-        """Start over: the X server is a new one."""
+        """Reset the state for a new X server."""
         self._keymap = None
         self.held.clear()
 
     async def stroke(self, keysym: int) -> Stroke:
-        """How to type a keysym now; one without a key is given a spare one."""
+        """Return how to type a keysym now. One without a key gets a spare key."""
         [found] = await self._strokes([keysym])
         return found
 
     async def press(self, keysym: int) -> None:
-        """Press a key and hold it; one that is down stays down."""
+        """Press a key and hold it. One that is down stays down."""
         [stroke] = await self._strokes([keysym])
         codes = [code for code in await self._with_shift(stroke) if code not in self.held]
         try:
@@ -64,13 +64,13 @@ class Keyboard:
         self.held = [code for code in self.held if code not in codes]
 
     async def release_all(self) -> None:
-        """Release what is held, the last key first."""
+        """Release all held keys, the last first."""
         if held := list(self.held):
             await self._send([(X.KeyRelease, code) for code in reversed(held)])
             self.held = [code for code in self.held if code not in held]
 
     async def tap(self, keys: Sequence[int]) -> None:
-        """Press keys one after the other and release them in reverse, as a hotkey is pressed. Keys that are held stay so."""
+        """Press keys one after the other and release them in reverse, as for a hotkey. Held keys stay held."""
         strokes = await self._strokes(keys)
         shift = await self._shift_code()
         codes = list(dict.fromkeys(code for stroke in strokes for code in ([shift] if stroke.shift else []) + [stroke.code]))
@@ -78,12 +78,12 @@ class Keyboard:
         await self._send([(X.KeyPress, code) for code in codes] + [(X.KeyRelease, code) for code in reversed(codes)])
 
     async def has_keys_for(self, text: str) -> bool:
-        """Whether the keyboard types this text as it is."""
+        """Whether the keyboard can type this text without spare keys."""
         keymap = await self._mapping()
         return all(keymap.stroke(keysyms.of_character(character)) for character in text)
 
     async def type(self, text: str) -> None:
-        """Type text key by key; characters without a key are given spare ones."""
+        """Type text key by key. Characters without a key get spare keys."""
         locked = await self._connection.call(_caps_locked)
         if locked:
             await self.tap([CAPS_LOCK])
@@ -95,7 +95,7 @@ class Keyboard:
             await self.tap([CAPS_LOCK])
 
     async def _strokes(self, wanted: Sequence[int]) -> list[Stroke]:
-        """How to type each keysym; spare keys are set up where there is no other way."""
+        """Return how to type each keysym, after setting up spare keys where needed."""
         keymap = await self._mapping()
         missing = [keysym for keysym in dict.fromkeys(wanted) if keymap.stroke(keysym) is None]
         if missing:
@@ -149,7 +149,7 @@ def _caps_locked(display: Display) -> bool:
 
 
 def _typed(strokes: Sequence[Stroke], shift: int) -> Iterator[tuple[int, int]]:
-    """Events that type the strokes; shift is held over as many as need it."""
+    """Yield the events that type the strokes. Shift is held across strokes that need it."""
     shifted = False
     for stroke in strokes:
         if stroke.shift != shifted:
@@ -162,7 +162,7 @@ def _typed(strokes: Sequence[Stroke], shift: int) -> Iterator[tuple[int, int]]:
 
 
 def _parts(text: str, distinct: int) -> Iterator[str]:
-    """Cut text so that no part has more than `distinct` different characters: no spare key then means two of them."""
+    """Split text into parts with at most `distinct` different characters, so that each spare key means only one of them."""
     part: list[str] = []
     seen: set[str] = set()
     for character in text.replace("\r\n", "\n"):

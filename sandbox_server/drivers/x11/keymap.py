@@ -1,4 +1,4 @@
-"""Which key types which keysym, and the spare keys that can be made to type what no key does."""
+"""The keyboard mapping: which key types which keysym, and spare keys for keysyms without a key."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -8,8 +8,9 @@ from sandbox_server.drivers.x11.keysyms import UNICODE
 
 SPARE = frozenset({103, 120, 147, 149, *range(154, 158), 159, 161, 162, 168, 177, 178, 183, 184, *range(210, 213), 217, 219, 221, 222, 224})
 SPARE |= {*range(226, 231), *range(236, 239), *range(243, 249), *range(250, 256)}
-"""Keys that mean nothing to Chromium, found by pressing each. It goes by the number of a key, too: 141, 143 and 145 copy, paste and cut,
-166 goes back, 181 loads again, whatever they are said to type."""
+"""Keycodes that Chromium ignores, found by pressing each. Chromium acts on some keycodes whatever their keysym is: 141,
+143 and 145 copy, paste and cut, 166 goes back, 181 reloads.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,11 @@ class Stroke:
 
 
 class Keymap:
-    """The keyboard mapping as the X server gives it: for each keycode from `first`, its keysyms, plain and shifted first.
+    """The keyboard mapping of the X server: for each keycode from `first` its keysyms, plain and shifted first.
 
-    Assignments of spare keys stay as long as there are others: a program looks the keysym up when it reads the event, not
-    when the key was pressed. A key that types one thing with shift and without was made to by somebody: by us before, if it is
-    a spare one; any other is not trusted to type it.
+    A spare key keeps its keysym as long as others are free, because a program looks the keysym up when it reads the
+    event, not when the key was pressed. A key with the same keysym plain and shifted was remapped. If it is a spare
+    key, this server did it; any other such key is not used.
     """
 
     def __init__(self, first: int, rows: Sequence[Sequence[int]]) -> None:
@@ -48,16 +49,16 @@ class Keymap:
 
     @property
     def spare(self) -> int:
-        """How many keysyms can be typed beside those that have a key, without changing what another spare key types."""
+        """How many keysyms without a key can be typed without remapping a spare key twice."""
         return len(self._spare) + len(self._assigned)
 
     @property
     def spare_unused(self) -> int:
-        """How many spare keys have no meaning yet."""
+        """How many spare keys are unused."""
         return len(self._spare)
 
     def stroke(self, keysym: int) -> Stroke | None:
-        """How to type a keysym as the keyboard is now."""
+        """Return how to type a keysym with the current mapping."""
         if keysym in self._strokes:
             return self._strokes[keysym]
         if keysym not in self._assigned:
@@ -66,12 +67,15 @@ class Keymap:
         return Stroke(self._assigned[keysym])
 
     def assign(self, keysym: int) -> int:
-        """Give a keysym a spare key: an unused one, or the one that was not used for longest. The caller tells the X server."""
+        """Assign a spare key to a keysym: an unused one, or the least recently used.
+
+        The caller updates the X server.
+        """
         code = self._spare.pop() if self._spare else self._assigned.popitem(last=False)[1]
         self._assigned[keysym] = code
         return code
 
 
 def _is_printed(keysym: int) -> bool:
-    """Whether the keysym is a character beyond ASCII, which is what spare keys are for."""
+    """Whether the keysym is a character beyond ASCII, which spare keys are for."""
     return 0xA0 <= keysym <= 0xFF or keysym >= UNICODE

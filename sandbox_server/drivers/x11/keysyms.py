@@ -1,9 +1,9 @@
-"""Keys by the names that callers give them, and the keysym of each character (X11 protocol, appendix A)."""
+"""Names of keys, and the keysym of each character (X11 protocol, appendix A)."""
 
 from Xlib import XK
 
 UNICODE = 0x01000000
-"""A character without a keysym of its own has this plus its code point."""
+"""Added to a character's code point if it has no keysym of its own."""
 
 _CONTROL_CHARACTERS = {"\n": 0xFF0D, "\r": 0xFF0D, "\t": 0xFF09, "\b": 0xFF08, "\x1b": 0xFF1B, "\x7f": 0xFFFF}
 
@@ -71,11 +71,11 @@ _NAMES = {
     **{f"f{number}": f"F{number}" for number in range(1, 25)},
     **{f"num{number}": f"KP_{number}" for number in range(10)},
 }
-"""What pyautogui and browsers call a key, in lower case, and what X calls it."""
+"""Key names of pyautogui and browsers, in lower case, with X's names."""
 
 
 def of_character(character: str) -> int:
-    """The keysym that types one character."""
+    """Return the keysym of one character."""
     if character in _CONTROL_CHARACTERS:
         return _CONTROL_CHARACTERS[character]
     code = ord(character)
@@ -83,7 +83,7 @@ def of_character(character: str) -> int:
 
 
 def of_key(name: str) -> int | None:
-    """The keysym of a key: a character, a name of pyautogui's or the browser's in any case, or X's own; None if it is none of these."""
+    """Return the keysym of a key: a character, a name of pyautogui or the browser in any case, or X's own name; None if unknown."""
     if len(name) == 1:
         return of_character(name)
     known = _NAMES.get(name.lower().replace(" ", ""), name)

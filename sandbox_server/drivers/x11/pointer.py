@@ -12,38 +12,38 @@ from sandbox_server.drivers.x11.connection import Display, X11Connection
 type Button = Literal["left", "middle", "right"]
 type Point = tuple[int, int]
 type Fake = tuple[int, int, int, int] | tuple[int, int, int, int, int]
-"""An event's kind, its detail, x and y; where it must not come at once, after how many milliseconds."""
+"""An event's kind, detail, x and y, and optionally its delay in milliseconds."""
 
 NUMBERS: dict[Button, int] = {"left": 1, "middle": 2, "right": 3}
 PIXELS_PER_NOTCH = 53
-"""What one notch of the wheel scrolls in Chromium on Linux."""
+"""The distance that one notch of the wheel scrolls in Chromium on Linux."""
 DRAG_STEPS = 12
 DRAG_PAUSE = 0.008
-"""Seconds between the steps of a drag: programs take a jump with the button down for no drag at all."""
+"""Seconds between the steps of a drag. Programs do not take a single jump for a drag."""
 CLICK_PAUSE = 20
-"""Milliseconds before each press but the first: Chromium takes a second press of the same X time for the first one."""
+"""Milliseconds before each press but the first. Chromium merges presses with the same X time."""
 
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 _BUTTON_MASKS = {1: X.Button1Mask, 2: X.Button2Mask, 3: X.Button3Mask}
 
 
 class Pointer:
-    """The pointer of the display behind `connection`. The buttons that may be down are in `held`: see `Keyboard`."""
+    """The pointer of the display behind `connection`. `held` has the buttons that may be down: see `Keyboard`."""
 
     def __init__(self, connection: X11Connection) -> None:
         self._connection = connection
         self.held: list[int] = []
 
     def forget(self) -> None:
-        """Start over: the X server is a new one."""
+        """Reset the state for a new X server."""
         self.held.clear()
 
     async def position(self) -> Point:
-        """Where it is, in pixels from the top left."""
+        """Return its position, in pixels from the top left."""
         return await self._connection.call(_position)
 
     async def move(self, x: int, y: int) -> None:
-        """Put it there at once."""
+        """Move it at once."""
         await self._send([(X.MotionNotify, 0, x, y)])
 
     async def press(self, button: Button) -> None:
@@ -62,17 +62,17 @@ class Pointer:
         self.held = [held for held in self.held if held != number]
 
     async def release_all(self) -> None:
-        """Release what is held."""
+        """Release all held buttons."""
         if held := list(self.held):
             await self._send([(X.ButtonRelease, number, 0, 0) for number in held])
             self.held = [number for number in self.held if number not in held]
 
     async def click(self, button: Button, times: int) -> None:
-        """Click where it is; several clicks are near enough in time to be one double or triple click."""
+        """Click at its position. Several clicks are fast enough for a double or triple click."""
         await self._send(_clicks(NUMBERS[button], times, CLICK_PAUSE))
 
     async def drag(self, x: int, y: int) -> None:
-        """Move it there in steps with the left button down, which was down before or is released at the end."""
+        """Move it in steps with the left button down. The button was down before or is released at the end."""
         from_x, from_y = await self.position()
         was_held = NUMBERS["left"] in self.held
         await self.press("left")
@@ -85,7 +85,7 @@ class Pointer:
                 await self.release("left")
 
     async def scroll(self, dx: int, dy: int) -> None:
-        """Turn the wheel by about so many pixels, a notch at least; positive is right and down."""
+        """Turn the wheel by about so many pixels, at least one notch. Positive is right and down."""
         vertical = _clicks(_DOWN if dy > 0 else _UP, _notches(dy))
         await self._send(vertical + _clicks(_RIGHT if dx > 0 else _LEFT, _notches(dx)))
 
@@ -94,7 +94,7 @@ class Pointer:
 
 
 def release_everything(display: Display) -> None:
-    """Release whatever a server before this one left pressed: XTest's keys and buttons outlive their client."""
+    """Release what an earlier server left pressed: XTest's keys and buttons outlive their client."""
     mask = display.screen().root.query_pointer().mask
     for number, bit in _BUTTON_MASKS.items():
         if mask & bit:
@@ -124,7 +124,7 @@ def _notches(pixels: int) -> int:
 
 
 def _fake(display: Display, events: Sequence[Fake]) -> None:
-    """The X server itself waits before an event that is to come later, with no other event of this connection in between."""
+    """Send events. The X server itself delays an event, and with it all later events of this connection."""
     for kind, detail, x, y, *pause in events:
         xtest.fake_input(display, kind, detail, x=x, y=y, time=pause[0] if pause else X.CurrentTime)
     display.sync()

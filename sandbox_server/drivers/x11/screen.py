@@ -1,4 +1,4 @@
-"""The screen: its size, changed at run time by RandR, and pictures of it."""
+"""The screen: its size, which RandR changes at run time, and screenshots."""
 
 import asyncio
 import time
@@ -21,21 +21,21 @@ from sandbox_server.drivers.x11.shm import Segment
 MIN_SIZE: Size = (64, 64)
 MAX_SIZE: Size = (3840, 2160)
 MAX_PICTURES = 4
-"""Pictures that are made at once; each of the largest takes 60 MB."""
+"""Limit of concurrent screenshots. A large one takes 60 MB."""
 BUSY_SECONDS = 10.0
 SETTLE_PAUSE = 0.04
-"""Seconds between two looks while waiting for the screen to come to rest."""
+"""Seconds between two checks while waiting for the screen to settle."""
 MAX_CURSOR_PIXELS = 1 << 20
-"""Of a pointer's picture; one that is larger is left out."""
+"""Limit of pixels of a cursor's image. A larger one is left out."""
 MAX_MODES = 32
-"""Sizes that the X server remembers once somebody has the screen follow a window."""
+"""Limit of sizes that the X server remembers when the screen follows a window."""
 _DOTS_PER_INCH = 96
 _BYTES_PER_PIXEL = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenRegion:
-    """A part of the screen, in pixels from its top left."""
+    """A region of the screen, in pixels from its top left."""
 
     x: int
     y: int
@@ -45,7 +45,7 @@ class ScreenRegion:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A picture, encoded, with its size and the size of the screen that it was taken of."""
+    """An encoded image, its size, and the screen's size."""
 
     body: bytes
     size: Size
@@ -53,7 +53,10 @@ class Shot:
 
 
 class X11Screen:
-    """The screen of the display `name`. Has a connection of its own: pictures and input do not wait for each other."""
+    """The screen of the display `name`.
+
+    It has its own connection, so screenshots and input do not wait for each other.
+    """
 
     def __init__(self, name: str) -> None:
         self._connection = X11Connection(name, opened=self._opened)
@@ -71,34 +74,34 @@ class X11Screen:
         self._encoders.shutdown(wait=False, cancel_futures=True)
 
     async def size(self) -> Size:
-        """Width and height in pixels."""
+        """Return width and height in pixels."""
         return await self._connection.call(_size)
 
     async def resize(self, size: Size) -> None:
-        """Change the size of the screen, from MIN_SIZE to MAX_SIZE; it is kept when the X server is restarted.
+        """Change the size of the screen, from MIN_SIZE to MAX_SIZE. It is kept over restarts of the X server.
 
-        Raises Conflict for a size that the X server does not take.
+        Raises Conflict for a size that the X server refuses.
         """
         await self._connection.call(lambda display: resize(display, size))
         self._wanted = size
 
     async def pixels(self) -> tuple[bytes, Size]:
-        """The whole screen as `Segment.grab` gives it, without the cursor."""
-        return await self._connection.call(self._whole)
+        """Return the whole screen in the format of `Segment.grab`, without the cursor."""
+        return await self._connection.call(self._grab_all)
 
     async def grab(self, region: ScreenRegion | None = None, *, cursor: bool = True) -> tuple[Image.Image, Size]:
-        """Take a picture of the screen, or of a region within it, and say how large the screen was."""
+        """Return an image of the screen or of a region, and the screen's size."""
         return await self._connection.call(lambda display: self._picture(display, region, cursor=cursor))
 
     async def shoot(
         self, form: Format, *, quality: int | None = None, region: ScreenRegion | None = None, scale: float = 1.0, cursor: bool = True
     ) -> Shot:
-        """Take a picture and encode it. Raises ResourceExhausted while too many others are being made."""
+        """Take a screenshot and encode it. Raises ResourceExhausted at the limit of concurrent ones."""
         try:
             async with asyncio.timeout(BUSY_SECONDS):
                 await self._free.acquire()
         except TimeoutError:
-            raise ResourceExhausted(f"{MAX_PICTURES} pictures are being made already", retry_after=1) from None
+            raise ResourceExhausted(f"at most {MAX_PICTURES} screenshots can be taken at once", retry_after=1) from None
         try:
             taken, screen = await self.grab(region, cursor=cursor)
             return await in_thread(_shot, taken, screen, form, quality, scale, executor=self._encoders)
@@ -106,7 +109,7 @@ class X11Screen:
             self._free.release()
 
     async def settle(self, quiet: float, timeout: float) -> bool:
-        """Wait until nothing on the screen has changed for `quiet` seconds, for `timeout` seconds at most; whether it came to rest."""
+        """Wait until nothing has changed for `quiet` seconds. Return False after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         last, _ = await self.pixels()
         since = time.monotonic()
@@ -121,17 +124,17 @@ class X11Screen:
 
     def _opened(self, display: Display) -> None:
         self._segment = None
-        display.xfixes_query_version()  # before that, the X server refuses what asks for the cursor
+        display.xfixes_query_version()  # before that, the X server refuses requests for the cursor
         if self._wanted and _size(display) != self._wanted:
             resize(display, self._wanted)
 
-    def _whole(self, display: Display) -> tuple[bytes, Size]:
+    def _grab_all(self, display: Display) -> tuple[bytes, Size]:
         width, height = _size(display)
         return self._memory(display, width * height * _BYTES_PER_PIXEL).grab(0, 0, width, height), (width, height)
 
     def _picture(self, display: Display, region: ScreenRegion | None, *, cursor: bool) -> tuple[Image.Image, Size]:
         width, height = _size(display)
-        part = _within(region, (width, height)) if region else ScreenRegion(0, 0, width, height)
+        part = _check_region(region, (width, height)) if region else ScreenRegion(0, 0, width, height)
         memory = self._memory(display, width * height * _BYTES_PER_PIXEL)
         taken = screenshot.of_pixels(memory.grab(part.x, part.y, part.width, part.height), (part.width, part.height))
         if cursor:
@@ -148,12 +151,12 @@ class X11Screen:
 
 
 def resize(display: Display, size: Size) -> None:
-    """Give the screen another size: its one output a mode of that size (RandR 1.5, sections 5 and 7)."""
+    """Set the screen's size by a mode of its only output (RandR 1.5, sections 5 and 7)."""
     width, height = size
     root = display.screen().root
     limits = randr.get_screen_size_range(root)
     if not (MIN_SIZE[0] <= width <= limits.max_width and MIN_SIZE[1] <= height <= limits.max_height):
-        raise Conflict(f"the display does not take the size {width}x{height}")
+        raise Conflict(f"the display does not support the size {width}x{height}")
     display.grab_server()
     try:
         resources = root.xrandr_get_screen_resources()
@@ -169,14 +172,14 @@ def resize(display: Display, size: Size) -> None:
 
 
 def fit(display: Display, size: Size) -> None:
-    """Give the screen another size for as long as the X server runs, unless it has that size; of many, the modes are forgotten."""
+    """Set the screen's size until the X server ends. Old modes are removed at the limit."""
     if _size(display) != size:
         resize(display, size)
         _forget_modes(display)
 
 
 def _forget_modes(display: Display) -> None:
-    """Remove modes that are used no more, but for the first, which the X server began with."""
+    """Remove unused modes, except the X server's first."""
     resources = display.screen().root.xrandr_get_screen_resources()
     used = display.xrandr_get_crtc_info(resources.crtcs[0], resources.config_timestamp).mode
     for mode in resources.modes[1:-MAX_MODES] if len(resources.modes) > MAX_MODES else ():
@@ -208,8 +211,8 @@ def _cursor(display: Display) -> X11Cursor:
     return screenshot.cursor_of(list(found.cursor_image), (found.width, found.height), at)
 
 
-def _within(region: ScreenRegion, screen: Size) -> ScreenRegion:
-    """Raises Conflict for a region that is not on the screen, which may have become smaller since it was checked."""
+def _check_region(region: ScreenRegion, screen: Size) -> ScreenRegion:
+    """Raise Conflict for a region outside the screen, which may have shrunk since it was checked."""
     if region.x + region.width > screen[0] or region.y + region.height > screen[1]:
         raise Conflict(f"the screen has {screen[0]}x{screen[1]} pixels now")
     return region

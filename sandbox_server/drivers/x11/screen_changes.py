@@ -1,4 +1,7 @@
-"""Whether the screen has changed: the X server says so once, and not again until it was looked at. A screen that is still costs nothing."""
+"""Screen changes: the X server reports a change once, then not again before the next look.
+
+A still screen costs nothing.
+"""
 
 import asyncio
 from types import TracebackType
@@ -26,7 +29,7 @@ class ScreenChanges:
         await self._connection.__aexit__(kind, error, trace)
 
     async def look(self) -> None:
-        """Take all that has changed so far for seen. Raises Unavailable while there is no desktop."""
+        """Acknowledge all changes so far. Raises Unavailable while there is no desktop."""
         self._changed.clear()
         await self._connection.call(self._fetch)
 
@@ -46,6 +49,6 @@ class ScreenChanges:
             self._tell()
 
     def _tell(self) -> None:
-        """On the connection's thread."""
+        """Notify the loop, from the connection's thread."""
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._changed.set)

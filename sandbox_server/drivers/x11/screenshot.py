@@ -1,4 +1,4 @@
-"""Pictures of the screen: made of raw pixels, scaled, and encoded natively."""
+"""Screenshots: images made of raw pixels, scaled and encoded."""
 
 import io
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ type Size = tuple[int, int]
 
 DEFAULT_QUALITY = 80
 _PNG_LEVEL = 1
-"""Higher levels take several times as long, for a tenth less."""
+"""Higher levels take several times as long and save a tenth."""
 
 
 @dataclass(frozen=True, slots=True)
 class X11Cursor:
-    """The pointer's picture: RGBA with premultiplied alpha, and where its top left is on the screen."""
+    """The cursor's image: RGBA with premultiplied alpha, and the position of its top left on the screen."""
 
     image: Image.Image
     x: int
@@ -24,25 +24,25 @@ class X11Cursor:
 
 
 def of_pixels(pixels: bytes, size: Size) -> Image.Image:
-    """Make a picture of what `Segment.grab` gives."""
+    """Make an image from the output of `Segment.grab`."""
     return Image.frombuffer("RGB", size, pixels, "raw", "BGRX", 0, 1)
 
 
 def cursor_of(pixels: list[int], size: Size, at: tuple[int, int]) -> X11Cursor:
-    """Make a cursor of 32-bit pixels: alpha, red, green, blue from the highest byte."""
+    """Make a cursor from 32-bit pixels: alpha, red, green, blue from the highest byte."""
     raw = b"".join(pixel.to_bytes(4, "little") for pixel in pixels)
     return X11Cursor(Image.frombuffer("RGBa", size, raw, "raw", "BGRa", 0, 1), *at)
 
 
 def draw(cursor: X11Cursor, picture: Image.Image, origin: tuple[int, int]) -> None:
-    """Draw the cursor into a picture whose top left is `origin` on the screen."""
+    """Draw the cursor into an image whose top left is `origin` on the screen."""
     at = (cursor.x - origin[0], cursor.y - origin[1])
     straight = cursor.image.convert("RGBA")
     picture.paste(straight, at, straight)
 
 
 def encode(picture: Image.Image, form: Format, quality: int | None) -> bytes:
-    """Encode a picture; `quality` from 0 to 100 is for JPEG and WebP, PNG keeps everything anyway."""
+    """Encode an image. `quality` from 0 to 100 applies to JPEG and WebP; PNG is lossless."""
     written = io.BytesIO()
     chosen = DEFAULT_QUALITY if quality is None else quality
     if form == "png":
@@ -55,7 +55,7 @@ def encode(picture: Image.Image, form: Format, quality: int | None) -> bytes:
 
 
 def scaled(picture: Image.Image, factor: float) -> Image.Image:
-    """The picture at another scale; no side gets shorter than a pixel."""
+    """Scale an image. No side gets shorter than one pixel."""
     if factor == 1:
         return picture
     size = (max(1, round(picture.width * factor)), max(1, round(picture.height * factor)))

@@ -1,6 +1,6 @@
-"""SECURITY: cookies with which a client is not trusted: it shows windows of its own, and neither drives nor watches those of others.
+"""The SECURITY extension: cookies for untrusted clients, which can neither drive nor watch the windows of others.
 
-The one request of the extension (X11R7 `security`, GenerateAuthorization) that Xlib's Python binding lacks.
+The request GenerateAuthorization (X11R7 `security`), which Xlib's Python binding lacks.
 """
 
 from Xlib import display as xlib
@@ -9,9 +9,9 @@ from Xlib.protocol import rq
 NAME = "SECURITY"
 PROTOCOL = b"MIT-MAGIC-COOKIE-1"
 TIMEOUT_SECONDS = 60
-"""How long a cookie holds while no client uses it."""
+"""Seconds that an unused cookie is valid."""
 _TIMEOUT, _TRUST_LEVEL = 1, 2
-"""Bits of the values that a request comes with."""
+"""Bits for the values of a request."""
 _UNTRUSTED = 1
 
 
@@ -40,7 +40,10 @@ class _GenerateAuthorization(rq.ReplyRequest):
 
 
 def untrusted_cookie(display: xlib.Display) -> bytes:
-    """Make a cookie for one untrusted client, which has a minute to come; OSError where the X server has no such extension."""
+    """Make a cookie for one untrusted client, valid for a minute.
+
+    Raises OSError if the X server lacks the extension.
+    """
     extension = display.query_extension(NAME)
     if extension is None:
         raise OSError(f"the X server has no {NAME}")

@@ -1,6 +1,7 @@
-"""MIT-SHM: pictures of the screen through memory that the X server and we share, not through its socket.
+"""MIT-SHM: images of the screen through memory shared with the X server, instead of its socket.
 
-The requests of the extension (X11R7 `shm.xml`) that Xlib's Python binding lacks, and System V shared memory (shmget(2)).
+The requests of the extension (X11R7 `shm.xml`) that Xlib's Python binding lacks, and System V shared memory
+(shmget(2)).
 """
 
 import ctypes
@@ -57,13 +58,16 @@ class _GetImage(rq.ReplyRequest):
 
 
 class _Permissions(ctypes.Structure):
-    """The start of `struct shmid64_ds`, with which the owner of a segment is set."""
+    """The start of `struct shmid64_ds`, which sets the owner of a segment."""
 
     _fields_ = (("key", ctypes.c_int), ("uid", ctypes.c_uint), ("gid", ctypes.c_uint), ("more", ctypes.c_char * 244))
 
 
 class Segment:
-    """Memory of `size` bytes that the X server may write, too; nobody else can attach it, and it goes when both have."""
+    """Shared memory of `size` bytes that the X server may write.
+
+    No other process can attach it, and it is freed with both sides.
+    """
 
     def __init__(self, display: Display, size: int) -> None:
         self.size = size
@@ -88,16 +92,16 @@ class Segment:
 
     @property
     def address(self) -> int:
-        """Where the memory is in this process; 0 once it was given back."""
+        """The address of the memory in this process; 0 once it was freed."""
         return self._address or 0
 
     def grab(self, x: int, y: int, width: int, height: int) -> bytes:
-        """Copy a region of the screen: 4 bytes a pixel (blue, green, red, unused), rows from the top, nothing between them."""
+        """Copy a region of the screen: 4 bytes per pixel (blue, green, red, unused), rows from the top without padding."""
         self.take(x, y, width, height)
         return ctypes.string_at(self.address, width * height * 4)
 
     def take(self, x: int, y: int, width: int, height: int, offset: int = 0) -> None:
-        """Have the X server put a region of the screen, as `grab` gives it, into the memory, `offset` bytes from its start."""
+        """Let the X server write a region, in the format of `grab`, into the memory at `offset`."""
         root = self._display.screen().root
         _GetImage(
             display=self._display.display,
@@ -114,7 +118,7 @@ class Segment:
         )
 
     def close(self) -> None:
-        """Give the memory back, on both sides."""
+        """Free the memory on both sides."""
         if self._address is not None:
             _libc.shmdt(self._address)
             self._address = None
@@ -126,7 +130,7 @@ class Segment:
 
 
 def _server_uid(display: Display) -> int:
-    """The user that the X server runs as (SO_PEERCRED, unix(7))."""
+    """Return the user id of the X server (SO_PEERCRED, unix(7))."""
     connected: socket.socket = display.display.socket
     credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     return int(struct.unpack("3i", credentials)[1])

@@ -1,4 +1,4 @@
-"""Text into whatever has the focus: by keys where keys can, else by a paste."""
+"""Types text into the focused program: by keys if possible, else by a paste."""
 
 import asyncio
 from typing import Literal
@@ -9,15 +9,15 @@ from sandbox_server.drivers.x11.keysyms import of_character
 from sandbox_server.drivers.x11.windows import X11Windows
 
 MAX_KEYED = 200
-"""Longer texts are pasted, where that is allowed."""
+"""Longer texts are pasted, if that is allowed."""
 PASTE_SECONDS = 1.5
-"""How long the focused program gets to ask for what is pasted; one that does not is typed to."""
+"""Seconds for the focused program to request the paste. After that the text is typed."""
 AFTER_SECONDS = 0.1
-"""A program may ask for more than one form."""
+"""Seconds for further requests: a program may read more than one form."""
 
 _CONTROL = 0xFFE3
 _TERMINALS = frozenset({"XTerm", "UXTerm", "URxvt", "Alacritty", "kitty", "st-256color"})
-"""Programs that take control and V for something else."""
+"""Programs that do not paste with Ctrl+V."""
 
 type Means = Literal["keys", "clipboard"]
 
@@ -31,10 +31,10 @@ class TextTyper:
         self._windows = windows
 
     async def type(self, text: str, *, use_clipboard: bool) -> Means:
-        """Type a text, and say by which means.
+        """Type a text, and return by which means.
 
-        Texts that are long, of more than one line, or have characters that no key has are pasted, where `use_clipboard` allows it.
-        What was on the clipboard is there again afterwards.
+        Texts that are long, have several lines, or have characters without a key are pasted, if `use_clipboard` allows
+        it. The clipboard's content is restored.
         """
         if use_clipboard and not await self._suits_keys(text) and await self._paste(text):
             return "clipboard"

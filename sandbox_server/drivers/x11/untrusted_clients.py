@@ -1,8 +1,8 @@
-"""The agent's door to the display: a socket at which a program becomes an untrusted client of the X server, whatever cookie it has.
+"""The X11 proxy: a socket for the agent's programs, where each becomes an untrusted client, whatever its cookie.
 
-The X server's own socket stays out of the agent's reach, because the browser that the agent drives can read the cookie for it. Who comes
-here is passed on with a new cookie in the place of its own; then bytes are carried, requests as `guest_requests` leaves them, and no
-descriptors.
+The agent cannot reach the X server's own socket, because the browser that it drives can read the cookie for it. A
+program's connection is forwarded with a new cookie in place of its own. Then bytes are carried, with requests filtered
+by `untrusted_requests`, and without descriptors.
 """
 
 import os
@@ -19,12 +19,12 @@ from Xlib import xauth
 from Xlib.error import ConnectionClosedError, DisplayError, XauthError, XError, XNoAuthError
 
 from sandbox_server.drivers.x11.security_extension import PROTOCOL, untrusted_cookie
-from sandbox_server.drivers.x11.untrusted_requests import SETUP_BYTES, ForbiddenRequestError, GuestRequests, own_numbers
+from sandbox_server.drivers.x11.untrusted_requests import SETUP_BYTES, ForbiddenRequestError, UntrustedRequests, own_numbers
 
-MAX_GUESTS = 96
-"""Of the 256 clients that the X server takes, so that the desktop's own always find room."""
+MAX_CLIENTS = 96
+"""Limit of connections. The X server allows 256 clients, so the desktop's own always find room."""
 INTRODUCTION_SECONDS = 30.0
-"""How long a program may take to say who it is."""
+"""Seconds for a program to send its connection setup."""
 BACKLOG = 64
 BYTES = 1 << 16
 _BYTE_ORDERS = {b"l": "<", b"B": ">"}
@@ -37,39 +37,42 @@ class NotAnXClientError(Exception):
 
 
 @dataclass(frozen=True)
-class Guests:
-    """Lets programs in to the display `name`, whose server listens at `server`; `trusted` ones are like its own clients."""
+class UntrustedClients:
+    """Connects programs to the display `name`, whose server listens at `server`.
+
+    With `trusted` they are not restricted.
+    """
 
     name: str
     server: str
     trusted: bool = False
 
     def serve(self, listener: socket.socket) -> None:
-        """Take connections for as long as `listener` gives them; OSError when it no longer does."""
-        room = threading.BoundedSemaphore(MAX_GUESTS)
+        """Accept connections until `listener` ends with OSError."""
+        room = threading.BoundedSemaphore(MAX_CLIENTS)
         while True:
-            guest, _ = listener.accept()
+            client, _ = listener.accept()
             if room.acquire(blocking=False):
-                threading.Thread(target=self._host, args=(guest, room), daemon=True).start()
+                threading.Thread(target=self._host, args=(client, room), daemon=True).start()
             else:
-                guest.close()
+                client.close()
 
-    def _host(self, guest: socket.socket, room: threading.BoundedSemaphore) -> None:
+    def _host(self, client: socket.socket, room: threading.BoundedSemaphore) -> None:
         try:
-            with guest, socket.socket(socket.AF_UNIX) as server:
-                order = self._introduce(guest, server)
-                exchange(guest, server, _as_it_is if self.trusted else _requests(guest, server, order))
+            with client, socket.socket(socket.AF_UNIX) as server:
+                order = self._introduce(client, server)
+                exchange(client, server, _as_it_is if self.trusted else _requests(client, server, order))
         except NotAnXClientError:
-            return  # nor does it matter to anybody else
+            return  # an endpoint has gone, which ends the connection
         except (OSError, DisplayError, ConnectionClosedError, XError) as error:
             sys.stderr.write(f"guests: a program was not let in: {error}\n")
         finally:
             room.release()
 
-    def _introduce(self, guest: socket.socket, server: socket.socket) -> str:
-        guest.settimeout(INTRODUCTION_SECONDS)
-        start = read_introduction(guest)
-        guest.settimeout(None)
+    def _introduce(self, client: socket.socket, server: socket.socket) -> str:
+        client.settimeout(INTRODUCTION_SECONDS)
+        start = read_introduction(client)
+        client.settimeout(None)
         server.connect(self.server)
         server.sendall(introduction(start, self._cookie()))
         return _BYTE_ORDERS[start[:1]]
@@ -83,7 +86,7 @@ class Guests:
 
 
 def listen(path: str) -> socket.socket:
-    """Bind `path` for everybody, in the place of a stale socket; who finds it there can connect."""
+    """Bind `path`, replacing a stale socket, with permission for every user to connect."""
     fresh = f"{path}.new"
     with suppress(FileNotFoundError):
         os.unlink(fresh)
@@ -96,7 +99,7 @@ def listen(path: str) -> socket.socket:
 
 
 def own_cookie(name: str) -> bytes:
-    """The cookie that the desktop's own clients use; empty where the X server asks for none."""
+    """Return the cookie of the desktop's own clients; empty if the X server requires none."""
     try:
         _, cookie = xauth.Xauthority().get_best_auth(xauth.FamilyLocal, socket.gethostname().encode(), int(name.removeprefix(":")))  # type: ignore[arg-type] # as Xlib itself calls it
     except (XauthError, XNoAuthError):
@@ -104,46 +107,46 @@ def own_cookie(name: str) -> bytes:
     return bytes(cookie)
 
 
-def read_introduction(guest: socket.socket) -> bytes:
-    """Read what an X client says first, and give its start: byte order and version of the protocol, in 6 bytes."""
-    start = _read(guest, 12)
+def read_introduction(client: socket.socket) -> bytes:
+    """Read the connection setup of an X client, and return its first 6 bytes: byte order and protocol version."""
+    start = _read(client, 12)
     order = _BYTE_ORDERS.get(start[:1])
     if order is None:
         raise NotAnXClientError("it does not speak X11")
     lengths = struct.unpack(f"{order}HH", start[6:10])
-    _read(guest, sum(length + -length % 4 for length in lengths))
+    _read(client, sum(length + -length % 4 for length in lengths))
     return start[:6]
 
 
 def introduction(start: bytes, cookie: bytes) -> bytes:
-    """What the X server is told in its place."""
+    """Return the connection setup with another cookie."""
     protocol = PROTOCOL if cookie else b""
     lengths = struct.pack(f"{_BYTE_ORDERS[start[:1]]}HHxx", len(protocol), len(cookie))
     return start + lengths + b"".join(text + bytes(-len(text) % 4) for text in (protocol, cookie))
 
 
-def _read(guest: socket.socket, size: int) -> bytes:
-    data = guest.recv(size, socket.MSG_WAITALL) if size else b""
+def _read(client: socket.socket, size: int) -> bytes:
+    data = client.recv(size, socket.MSG_WAITALL) if size else b""
     if len(data) < size:
         raise NotAnXClientError("it hung up")
     return data
 
 
-def exchange(guest: socket.socket, server: socket.socket, change: Change) -> None:
-    """Carry bytes both ways until either side hangs up; what the guest says goes through `change`."""
-    back = threading.Thread(target=_carry, args=(server, guest, _as_it_is), daemon=True)
+def exchange(client: socket.socket, server: socket.socket, change: Change) -> None:
+    """Carry bytes both ways until either side closes. `change` filters what the client sends."""
+    back = threading.Thread(target=_carry, args=(server, client, _as_it_is), daemon=True)
     back.start()
-    _carry(guest, server, change)
+    _carry(client, server, change)
     back.join()
 
 
-def _requests(guest: socket.socket, server: socket.socket, order: str) -> Change:
-    """Pass on the start of the X server's first answer, which says what is the guest's own."""
+def _requests(client: socket.socket, server: socket.socket, order: str) -> Change:
+    """Forward the start of the X server's first answer, which has the client's id range; return the filter."""
     setup = server.recv(SETUP_BYTES, socket.MSG_WAITALL)
-    guest.sendall(setup)
+    client.sendall(setup)
     if len(setup) < SETUP_BYTES:
         raise NotAnXClientError("the X server refused it")
-    return GuestRequests(order, *own_numbers(order, setup)).take
+    return UntrustedRequests(order, *own_numbers(order, setup)).take
 
 
 def _as_it_is(data: bytes) -> bytes:

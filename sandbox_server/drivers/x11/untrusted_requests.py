@@ -1,46 +1,48 @@
-"""What an untrusted program asks the X server, without what the SECURITY extension leaves open (X11 protocol, appendix B).
+"""Filters an untrusted client's requests that the SECURITY extension permits (X11 protocol, appendix B).
 
-The extension lets such a client grab the keyboard by a window of its own and so read what is typed, read the clipboard and what is pasted,
-hold the whole server, move the pointer, take the focus, and darken the screen. Requests for that are made void in place: their number stays
-what it was, and an answer that is waited for still comes.
+The extension lets such a client grab the keyboard by its own window and so read what is typed, read the clipboard, grab
+the server, move the pointer, take the focus, and blank the screen. Such requests are replaced by harmless ones in
+place: sequence numbers stay the same, and expected replies still come.
 """
 
 import struct
 import time
 
 SETUP_BYTES = 20
-"""Of the X server's first answer: up to and with the range of the client's own numbers."""
+"""The first bytes of the X server's first answer, up to the client's range of ids."""
 HIDDEN = b"BIG-REQUESTS"
-"""An extension that gives lengths another form; without it no request is longer than 256 KiB."""
+"""An extension with another length format. Without it no request exceeds 256 KiB."""
 _GET_PROPERTY, _GRAB_POINTER, _GRAB_KEYBOARD, _QUERY_EXTENSION, _NO_OPERATION = 20, 26, 31, 98, 127
 _VOID = frozenset({24, 28, 33, 36, 41, 42, 51, 100, 102, 104, 105, 107, 109, 111, 112, 115})
 """ConvertSelection, GrabButton, GrabKey, GrabServer, WarpPointer, SetInputFocus, SetFontPath, ChangeKeyboardMapping,
-ChangeKeyboardControl, Bell, ChangePointerControl, SetScreenSaver, ChangeHosts, SetAccessControl, SetCloseDownMode, by which a client that
-is gone keeps its place, ForceScreenSaver: none is answered."""
+ChangeKeyboardControl, Bell, ChangePointerControl, SetScreenSaver, ChangeHosts, SetAccessControl, SetCloseDownMode
+(which keeps resources of a client that is gone), ForceScreenSaver. None has a reply.
+"""
 _OPEN_FONT, _CLOSE_FONT, _CREATE_PIXMAP, _FREE_PIXMAP, _CREATE_CURSOR, _CREATE_GLYPH_CURSOR = 45, 46, 53, 54, 93, 94
 MAX_CURSOR = 256
-"""Pixels of a side of a pointer's picture: whoever takes a picture of the screen reads all of it."""
+"""Limit of pixels of a cursor's side: every screenshot reads the whole cursor."""
 MAX_TRACKED = 4096
-"""Fonts and large bitmaps of one client; more of either are not made."""
+"""Limit of fonts and large bitmaps of one client. Further ones are not made."""
 _CURSORS = b"cursor"
-"""The font of the X server's own pointers; others may have letters of any size."""
+"""The font of the X server's own cursors. Others may have glyphs of any size."""
 _GRAB_TIMES = {_GRAB_POINTER: 20, _GRAB_KEYBOARD: 8}
-"""Where in a request the time is from which the grab is to hold."""
+"""The offset of the time in a grab request."""
 _KEPT = {_OPEN_FONT: 12, _CLOSE_FONT: 8, _CREATE_PIXMAP: 16, _FREE_PIXMAP: 8, _CREATE_CURSOR: 16, _CREATE_GLYPH_CURSOR: 16}
-"""Requests by which pointers' pictures are made, and how long each is at least."""
+"""Requests that make cursors, and the minimum length of each."""
 _NEVER_SET = 1
-"""The atom PRIMARY, by which no window has a property: whoever asks for it is told that there is none."""
+"""The atom PRIMARY, which is no property's name: reading it returns nothing."""
 _AHEAD_MILLISECONDS = 1 << 30
 
 
 class ForbiddenRequestError(Exception):
-    """A request has no length that this client may give."""
+    """A request has a length that this client may not send."""
 
 
-class GuestRequests:
-    """The requests of one client, in the byte order of `order` (`<` or `>`), whose windows have `base` in the bits outside `mask`.
+class UntrustedRequests:
+    """The requests of one client.
 
-    In those bits the X server's own, the root window, have nothing.
+    `order` is its byte order (`<` or `>`). Ids of its own windows have `base` in the bits outside `mask`. The root
+    window has none of these bits set.
     """
 
     def __init__(self, order: str, base: int, mask: int) -> None:
@@ -48,12 +50,12 @@ class GuestRequests:
         self._short, self._long = struct.Struct(f"{order}H"), struct.Struct(f"{order}I")
         self._waiting = bytearray()
         self._bitmaps: set[int] = set()
-        """Those that are too large to be a pointer's picture."""
+        """Bitmaps that are too large for a cursor."""
         self._fonts: dict[int, bool] = {}
-        """Those that are open, and whether each is the one of pointers."""
+        """The open fonts, and whether each is the cursor font."""
 
     def take(self, data: bytes) -> bytes:
-        """Add what the client sent, and give what of it may go on: whole requests, changed where that is needed."""
+        """Add bytes from the client, and return the complete requests, changed where needed."""
         self._waiting += data
         start = 0
         while (end := self._end(start)) <= len(self._waiting):
@@ -64,7 +66,7 @@ class GuestRequests:
         return passed
 
     def _end(self, start: int) -> int:
-        """Where the request ends that begins at `start`; beyond what is there when that is not known yet."""
+        """Return where the request at `start` ends; beyond the buffer if that is not known yet."""
         if len(self._waiting) < start + 4:
             return start + 4
         (words,) = self._short.unpack_from(self._waiting, start + 2)
@@ -87,7 +89,7 @@ class GuestRequests:
             self._waiting[start + 8] = ord("-")
 
     def _may_make(self, kind: int, start: int) -> bool:
-        """Whether what a request makes cannot become a pointer's picture that is too large."""
+        """Whether a request cannot make a cursor that is too large."""
         (made,) = self._long.unpack_from(self._waiting, start + 4)
         if kind == _CREATE_PIXMAP:
             return self._is_bitmap_kept(start, made)
@@ -110,7 +112,7 @@ class GuestRequests:
     def _is_bitmap_kept(self, start: int, made: int) -> bool:
         width, height = (self._short.unpack_from(self._waiting, start + place)[0] for place in (12, 14))
         if self._waiting[start + 1] != 1 or max(width, height) <= MAX_CURSOR:
-            return True  # it may have the number of one that is there, which then stays what it is
+            return True  # its id may be in use, and then nothing changes
         if len(self._bitmaps) < MAX_TRACKED:
             self._bitmaps.add(made)
         return made in self._bitmaps
@@ -122,12 +124,12 @@ class GuestRequests:
         return made in self._fonts
 
     def _is_shown(self, place: int) -> bool:
-        """Whether the window of the number there is its own, or the root."""
+        """Whether the window with the id at `place` is the client's own, or the root."""
         (window,) = self._long.unpack_from(self._waiting, place)
         return (window & ~self._mask) in self._shown
 
 
 def own_numbers(order: str, setup: bytes) -> tuple[int, int]:
-    """Base and mask of the client's own numbers, from the start of the X server's first answer, of `SETUP_BYTES`."""
+    """Return base and mask of the client's ids from the first `SETUP_BYTES` of the X server's first answer."""
     base, mask = struct.unpack_from(f"{order}II", setup, 12)
     return base, mask

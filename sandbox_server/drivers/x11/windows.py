@@ -1,4 +1,4 @@
-"""The windows on the screen, as the window manager tells of them (EWMH, Extended Window Manager Hints 1.5)."""
+"""The windows on the screen, as the window manager reports them (EWMH, Extended Window Manager Hints 1.5)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,18 @@ from sandbox_server.drivers.x11.window_properties import last_numbers, numbers, 
 MAX_WINDOWS = 200
 MAX_TITLE = 500
 _PAGER = 2
-"""Who asks (EWMH `_NET_ACTIVE_WINDOW`): somebody who acts for the person, so that focus is really given."""
+"""The source of a request (EWMH `_NET_ACTIVE_WINDOW`): a pager, whose requests for focus are granted."""
 _MAX_DEPTH = 16
 
 
 @dataclass(frozen=True, slots=True)
 class X11Window:
-    """A top-level window: where its content is on the screen, in pixels, and what it says of itself."""
+    """A top-level window: the position of its content in pixels, and its properties."""
 
     xid: int
     title: str
     program: str
-    """Its class, as in `Chromium`."""
+    """Its class, such as `Chromium`."""
     pid: int | None
     dialog: bool
     focused: bool
@@ -43,23 +43,26 @@ class X11Windows:
         self._connection = connection
 
     async def all(self) -> list[X11Window]:
-        """Every window from the topmost to the lowest, at most MAX_WINDOWS."""
+        """Return all windows from the topmost to the lowest, at most MAX_WINDOWS."""
         return await self._connection.call(_all)
 
     async def focused_program(self) -> str:
-        """The class of the window that has the focus, or nothing."""
+        """Return the class of the focused window; empty if there is none."""
         return await self._connection.call(_focused_program)
 
     async def manager(self) -> str | None:
-        """The name of the window manager that runs; None where there is none (EWMH `_NET_SUPPORTING_WM_CHECK`)."""
+        """Return the name of the running window manager; None if there is none (EWMH `_NET_SUPPORTING_WM_CHECK`)."""
         return await self._connection.call(_manager)
 
     async def read(self, xid: int) -> X11Window:
-        """The window of that id. Raises Conflict if it is gone."""
-        return await self._connection.call(lambda display: _described(display, xid))
+        """Return the window of an id. Raises Conflict if it is gone."""
+        return await self._connection.call(lambda display: _read_window(display, xid))
 
     async def activate(self, xid: int) -> X11Window:
-        """Ask the window manager to raise a window and give it the focus, which it does in its own time. Raises Conflict if it is gone."""
+        """Ask the window manager to raise and focus a window.
+
+        It does so asynchronously. Raises Conflict if it is gone.
+        """
         await self._connection.call(lambda display: _activate(display, xid))
         return await self.read(xid)
 
@@ -69,13 +72,13 @@ def _all(display: Display) -> list[X11Window]:
     found: list[X11Window] = []
     for xid in reversed(stacked):
         try:
-            found.append(_described(display, xid))
+            found.append(_read_window(display, xid))
         except Conflict:  # it was closed since the window manager listed it
             continue
     return found
 
 
-def _described(display: Display, xid: int) -> X11Window:
+def _read_window(display: Display, xid: int) -> X11Window:
     window = display.create_resource_object("window", xid)
     try:
         geometry = window.get_geometry()
@@ -86,7 +89,7 @@ def _described(display: Display, xid: int) -> X11Window:
 
 
 def _manager(display: Display) -> str | None:
-    """A window manager leaves its mark on the root window; only while it runs is the window that the mark names there."""
+    """Return the window manager's name. Its mark on the root window is valid only while the named window exists."""
     for xid in _values(display, display.screen().root, "_NET_SUPPORTING_WM_CHECK"):
         window = display.create_resource_object("window", xid)
         try:
@@ -137,7 +140,7 @@ def _focused_program(display: Display) -> str:
 
 
 def _program_above(window: Any) -> str:
-    """The class of the window, or of the first one around it that has any: what has the focus may be a part of the program's."""
+    """Return the class of the window, or of its nearest ancestor with one: the focus may be on a part of a program's window."""
     for _ in range(_MAX_DEPTH):
         if not window:
             return ""

@@ -1,4 +1,4 @@
-"""Who may come in: `/auth`, which the gateway asks before every request, and tickets for where no header can be sent."""
+"""Authentication and authorization: `/auth`, which the gateway asks about every request, and tickets for clients without headers."""
 
 from sandbox_server.features.auth.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials

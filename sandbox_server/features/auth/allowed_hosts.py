@@ -1,7 +1,7 @@
-"""By which names the gateway may be asked where nobody has to sign in.
+"""The host names that are accepted while authentication is off.
 
-A page on a name that its owner points here (DNS rebinding) is of one origin with the sandbox, for the browser and by `Origin`. Only the
-name tells it from a page of ours.
+A page whose owner points a name here (DNS rebinding) has one origin with the sandbox, for the browser and in `Origin`.
+Only the host name tells it from a page of the sandbox.
 """
 
 import re
@@ -12,7 +12,7 @@ from sandbox_server.core import PermissionDenied
 from sandbox_server.features.auth.original import Original
 
 NO_HOST = "_"
-"""What nginx makes of a request of HTTP/1.0 without `Host`: no browser sends one."""
+"""nginx's host for a request of HTTP/1.0 without `Host`, which no browser sends."""
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9_.-]{1,255}))(?::[0-9]{1,5})?")
 _PORT_BEFORE = re.compile(r"[0-9]{1,5}-")
 
@@ -25,9 +25,9 @@ async def _none(name: str) -> bool:
 
 
 class AllowedHosts:
-    """Knows the names: addresses, `localhost`, `own` (what the machine calls itself), `allowed`, and the previews' below `domain`.
+    """The accepted names: addresses, `localhost`, the machine's own name, `allowed`, and preview hosts below `domain`.
 
-    One of `allowed` that begins with `*.` stands for every name below it. `is_own` is asked about all others.
+    An entry of `allowed` that begins with `*.` matches every name below it. `is_own` decides about all others.
     """
 
     def __init__(self, allowed: Iterable[str], own: str, domain: str | None, is_own: IsOwn = _none) -> None:
@@ -38,7 +38,7 @@ class AllowedHosts:
         self._is_own = is_own
 
     async def check(self, original: Original) -> None:
-        """Raise PermissionDenied unless a request came to a name of ours; a proxy says by which it was reached itself."""
+        """Raise PermissionDenied unless the request's host is accepted. A proxy in front checks the host itself."""
         outer = original.headers.get("x-forwarded-host")
         for authority in (original.headers.get("host", NO_HOST), *([outer] if outer else [])):
             if not await self._has(authority):

@@ -1,4 +1,4 @@
-"""The gateway's question and its answer; tickets."""
+"""Authorization of every request for the gateway, and tickets."""
 
 import asyncio
 import math
@@ -28,31 +28,31 @@ from sandbox_server.settings import AuthSettings as AuthSettings
 
 MAX_TICKET_SECONDS = 3600.0
 _OF_PROGRAMS = ("bearer", "key", "nothing")
-"""Ways to be known that no page can make a browser use."""
+"""Credentials that no page can make a browser send."""
 
 
 class CreateTicket(Model):
     actor: Literal["person", "agent"] | None = None
-    """Who will use it, for the rules of control. Absent: a person who opens a page with it, a program that does anything else."""
+    """Who will use it, for the rules of control. Absent: a person if it opens a page, a program otherwise."""
     path_prefix: str = "/"
-    """Path under which the ticket, and the cookie it becomes, is valid."""
+    """Path under which the ticket, and the cookie that it becomes, is valid."""
     scopes: list[Scope] | None = None
-    """What its bearer may do, at most what the caller may. Absent: the same as the caller."""
+    """Scopes of its bearer, at most the caller's. Absent: the caller's."""
     ttl: float | None = None
     """Seconds within which it can be redeemed, at most 3600. Absent: the setting `TICKET_TTL_SECONDS`."""
     uses: Annotated[int, Field(ge=1, le=100)] = 1
-    """How many may use it, each once; each is somebody of their own then."""
+    """How many may use it, each once. Each gets an identity of its own."""
 
 
 class Ticket(Model):
     ticket: str
-    """Use it once, as `?ticket=`. The answer sets a cookie with which the page's assets and sockets work."""
+    """Use it once, as `?ticket=`. The answer sets a cookie for the page's assets and sockets."""
     expires_in: int
     """Seconds within which it has to be used."""
 
 
 class Auth:
-    """Decides about every request before it is routed. `turns` keeps the editors to who may act."""
+    """Decides about every request before it is routed. `turns` checks the lease for editors."""
 
     tag = "auth"
 
@@ -76,9 +76,10 @@ class Auth:
 
     @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
-        """Tell whether a request may pass, and who sends it.
+        """Decide whether a request may pass, and report its caller.
 
-        The gateway asks this about each request and acts on the headers of the answer. Asked through the gateway, it names the caller.
+        The gateway asks this about each request and applies the headers of the answer. Called through the gateway, it
+        returns the caller itself.
         """
         if CALLER in call.headers:
             return Reply(_names(Grant(call.caller.name, call.caller.scopes)))
@@ -86,14 +87,14 @@ class Auth:
         try:
             return await self._admit(original)
         except Failure as refusal:
-            return _refused(refusal)
+            return _refusal_response(refusal)
 
     @operation("POST /tickets", scope="any", envelope=False)
     async def create_ticket(self, request: CreateTicket, call: Call) -> Ticket:
-        """Make a ticket: a credential for one use, for places where no header can be sent.
+        """Make a ticket: a credential for one use, for clients that cannot send headers.
 
-        It allows at most what the caller may do, and it and what it becomes end no later than the caller's own credential. Who may not
-        control makes tickets for programs alone, unless it is a person.
+        It allows at most what the caller may do, and it and its session end no later than the caller's own credential.
+        A caller without the scope `control` makes tickets for programs only, unless it is a person.
         """
         names_people = call.caller.person or call.caller.may("control")
         if request.actor == "person" and not names_people:
@@ -105,7 +106,7 @@ class Auth:
             raise InvalidArgument("path_prefix must be an absolute path without '..', '//' or characters that a cookie cannot hold")
         ttl = self._settings.ticket_ttl if request.ttl is None else request.ttl
         if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
-            raise InvalidArgument(f"ttl must be over 0 and at most {MAX_TICKET_SECONDS:g} seconds")
+            raise InvalidArgument(f"ttl must be greater than 0 and at most {MAX_TICKET_SECONDS:g} seconds")
         expires = call.headers.get(EXPIRES)
         person = None if request.actor is None and names_people else request.actor == "person"
         ends = float(expires) if expires else None
@@ -117,15 +118,15 @@ class Auth:
 
     @operation("DELETE /v1/session", scope="any")
     async def sign_out(self, call: Call) -> Reply[None]:
-        """Sign this browser out: its cookie is removed.
+        """Sign this browser out by removing its cookie.
 
-        Other browsers, and whoever kept a copy of the cookie, stay signed in until their sessions end.
+        Other browsers, and copies of the cookie, stay signed in until their sessions end.
         """
         here = Original.of(call.headers)
         return Reply(None, status=204, headers={"Set-Cookie": cookies.clear_cookie(here.host, is_encrypted=here.is_encrypted)})
 
     async def _admit(self, original: Original) -> Reply[dict[str, str]]:
-        """Answer for one request; raises Unauthenticated, PermissionDenied, HeldByHuman or InvalidArgument."""
+        """Decide about one request; raises Unauthenticated, PermissionDenied, HeldByHuman or InvalidArgument."""
         if self._settings.mode == "off":
             await self._hosts.check(original)
         identity = await self._identify(original)
@@ -138,13 +139,13 @@ class Auth:
         cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
         if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):
             return await self._preview_elsewhere(identity, original)
-        headers = self._sign_in(identity, original) if signs_in else self._welcome(identity, original)
+        headers = self._sign_in(identity, original) if signs_in else self._identify_visitor(identity, original)
         if signs_in and original.is_page:
             return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
         if original.port is None and identity.via not in _OF_PROGRAMS and is_editor(original.path):
             return _editor_elsewhere(original)
         upstream = {} if original.port is None else {"X-Sandbox-Upstream": await self._ports.upstream(original.port)}
-        return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded(identity, original)})
+        return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded_headers(identity, original)})
 
     async def _identify(self, original: Original) -> Identity:
         if self._settings.mode == "off":
@@ -159,14 +160,14 @@ class Auth:
             raise
 
     async def _preview_elsewhere(self, identity: Identity, original: Original) -> Reply[dict[str, str]]:
-        """Lead a page to an address of its own, where a ticket signs the browser in for that preview alone."""
+        """Redirect a page to its preview host, where a ticket signs the browser in for that preview only."""
         address = own_address(original, self._settings.preview_domain, self._credentials.is_secret)
         if not original.is_page or address is None:
             raise PermissionDenied(
-                "a preview may not share the address at which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
+                "a preview cannot use the host on which you are signed in: set PREVIEW_DOMAIN, or use a ticket for its path"
             )
         scopes = identity.grant.scopes & {"code"}
-        grant = replace(identity.grant, caller=_same(identity), scopes=scopes, prefix="/", port=original.port)
+        grant = replace(identity.grant, caller=_caller_on_preview(identity), scopes=scopes, prefix="/", port=original.port)
         ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl, person=identity.person)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
@@ -178,21 +179,21 @@ class Auth:
         cookie = cookies.set_cookie(sealed, grant, host=original.host, is_encrypted=encrypted, is_framed=framed, now=self._now())
         return {"Set-Cookie": cookie}
 
-    def _welcome(self, identity: Identity, original: Original) -> dict[str, str]:
-        """Where everybody may enter, give a browser that opens a page a name of its own: a person is not the agent."""
+    def _identify_visitor(self, identity: Identity, original: Original) -> dict[str, str]:
+        """With authentication off, give a browser that opens a page an identity: a person is not the agent."""
         if identity is not ANYONE or not original.is_page or original.port is not None:
             return {}
         return self._sign_in(Identity(replace(ANYONE.grant, caller=bearer_of(ANYONE.grant.caller)), "nothing"), original)
 
     def _address(self, original: Original) -> str:
-        """The same page without the credential in its address, so that neither history nor the page itself holds one.
+        r"""Return the URL without the credential, so that neither the history nor the page contains one.
 
-        It begins with exactly one slash: `//host` and `/\\host` would lead elsewhere.
+        It begins with exactly one slash: `//host` and `/\host` would lead elsewhere.
         """
         return "/" + original.uri_without(self._credentials.is_secret).lstrip("/\\").replace("\\", "%5C")
 
-    def _forwarded(self, identity: Identity, original: Original) -> dict[str, str]:
-        """What goes on to the component: who asks, and the client's own headers without any credential of ours."""
+    def _forwarded_headers(self, identity: Identity, original: Original) -> dict[str, str]:
+        """Return the headers for the component: the caller, and the client's own headers without our credentials."""
         spent = identity.via == "bearer" or self._credentials.own_bearer(original)
         grant = identity.grant
         return {
@@ -205,14 +206,14 @@ class Auth:
         }
 
 
-def _same(identity: Identity) -> str:
-    """The name that somebody has on a preview: there, too, whoever holds control is who holds it."""
+def _caller_on_preview(identity: Identity) -> str:
+    """Return the caller's name on a preview, which stays the same, so that the holder of the lease is recognised there."""
     caller = identity.grant.caller
     return caller if "#" in caller else bearer_of(caller)
 
 
-def _refused(refusal: Failure) -> Reply[dict[str, str]]:
-    """The gateway knows two refusals: 401 for who is not known, 403 for all else; of what a person holds it makes 423."""
+def _refusal_response(refusal: Failure) -> Reply[dict[str, str]]:
+    """Return a refusal that nginx understands: 401 if the caller is unknown, else 403, which it turns into 423 if a person has control."""
     headers = {"X-Sandbox-Reason": refusal.message}
     if isinstance(refusal, HeldByHuman):
         return Reply({"message": refusal.message}, status=403, headers={"X-Sandbox-Held": "held"})
@@ -227,7 +228,7 @@ def _names(grant: Grant) -> dict[str, str]:
 
 def _unless_foreign(identity: Identity, original: Original, *, silence: bool) -> Identity:
     if not is_own(original, silence=silence):
-        raise PermissionDenied("another site sent this request through your browser")
+        raise PermissionDenied("this request came from another site's page in your browser")
     return identity
 
 
@@ -236,21 +237,21 @@ def _check_path(identity: Identity, original: Original) -> None:
     if identity is NOBODY:
         return
     if original.path == "/tickets" and identity.via == "ticket":
-        raise PermissionDenied("a ticket makes no tickets: sign in with it, or use the credential that made it")
+        raise PermissionDenied("a ticket cannot make tickets: sign in with it, or use the credential that made it")
     if original.path == "/tickets" and identity.grant.prefix != "/":
-        raise PermissionDenied("a ticket that is bound to a path cannot make others")
+        raise PermissionDenied("a ticket that is bound to a path cannot make tickets")
     if identity.grant.port is not None and identity.grant.port != original.port:
-        raise PermissionDenied(f"this link is for port {identity.grant.port}, and for nothing else")
+        raise PermissionDenied(f"this link allows only port {identity.grant.port}")
     scope = scope_for(original.path) if original.port is None else "code"
     if scope is not None and scope not in identity.grant.scopes:
         raise PermissionDenied(f"this needs the scope '{scope}'")
     if scope is not None and identity.grant.tools is not None:
-        raise PermissionDenied("this token is for the tools that it names, and for nothing else")
+        raise PermissionDenied("this token allows only the tools that it names")
 
 
 def _editor_elsewhere(original: Original) -> Reply[dict[str, str]]:
-    """Lead a page to ours, which starts the editor and goes on to its preview; raises PermissionDenied for anything else."""
+    """Redirect a page to ours, which starts the editor and continues to its preview; raises PermissionDenied otherwise."""
     if not original.is_page:
-        raise PermissionDenied("an editor is the agent's: a browser that is signed in sees it at an address of its own")
+        raise PermissionDenied("a signed-in browser can open an editor only at its preview URL")
     name = original.path.split("/")[1]
     return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"/static/editor/index.html?{name}"})

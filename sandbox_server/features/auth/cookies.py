@@ -1,7 +1,7 @@
-"""The cookie of a signed-in browser. Ours never reach what is behind the gateway: a previewed page is the agent's.
+"""The cookie of a signed-in browser. It is never passed to what is behind the gateway, because the agent controls previewed pages.
 
-Over TLS its name begins with `__Host-`, which a browser takes from nobody but this very host (RFC 6265bis, section 4.1.3.2): a page on
-another name below the same domain, as a preview may be, can neither replace it nor put one of its own before it.
+Over TLS its name begins with `__Host-`, which a browser accepts from this exact host only (RFC 6265bis, section
+4.1.3.2). So a page on another name below the same domain, such as a preview, can neither replace nor shadow it.
 """
 
 import hashlib
@@ -15,23 +15,24 @@ _HOST = "__Host-"
 
 
 def name_for(host: str) -> str:
-    """The cookie's name. It holds the port, because browsers share cookies between the ports of a host."""
+    """Return the cookie's name. It includes the port, because browsers share cookies between the ports of a host."""
     port = re.search(r":([0-9]{1,5})$", host)
     return f"{NAME}_{port[1]}" if port else NAME
 
 
 def sealed_in(header: str, *, is_encrypted: bool = False) -> list[str]:
-    """The values of our cookies in a `Cookie` header, the one with the longest path first, as browsers send them.
+    """Return the values of our cookies in a `Cookie` header, in the browser's order: the longest path first.
 
-    Over TLS only those that are this host's for sure.
+    Over TLS only those that this host has certainly set.
     """
     return [value.strip('"') for name, value in _pairs(header) if _is_ours(name) and (name.startswith(_HOST) or not is_encrypted)]
 
 
 def may_be_anothers(host: str, domain: str | None) -> bool:
-    """Whether a page below the domain of previews can have a browser send a cookie of its making to `host`, where that has no TLS.
+    """Whether a page below the preview domain can set a cookie that a browser sends to `host` without TLS.
 
-    It can for every name below the one above its own, but not for one of a single label, which browsers hold for public.
+    It can for every name below its own parent domain, but not if that is a single label, which browsers treat as
+    public.
     """
     above = (domain or "").partition(":")[0].partition(".")[2].lower()
     name = host.partition(":")[0].lower()
@@ -39,12 +40,15 @@ def may_be_anothers(host: str, domain: str | None) -> bool:
 
 
 def without_ours(header: str) -> str:
-    """The header with every cookie of ours left out, those of other sandboxes on this host too."""
+    """Return the header without our cookies, and without those of other sandboxes on this host."""
     return "; ".join(f"{name}={value}" if value else name for name, value in _pairs(header) if not _is_ours(name))
 
 
 def set_cookie(sealed: str, grant: Grant, *, host: str, is_encrypted: bool, now: float, is_framed: bool = False) -> str:
-    """The `Set-Cookie` header that signs a browser in; `is_framed`: in a frame on another site's page, and nowhere else."""
+    """Return the `Set-Cookie` header that signs a browser in.
+
+    With `is_framed`, only for a frame on another site's page.
+    """
     age = "" if grant.expires is None else f"; Max-Age={math.ceil(grant.expires - now)}"
     if not is_encrypted:
         return f"{name_for(host)}={sealed}; Path={grant.prefix}{age}; HttpOnly; SameSite=Lax"
@@ -53,13 +57,16 @@ def set_cookie(sealed: str, grant: Grant, *, host: str, is_encrypted: bool, now:
 
 
 def clear_cookie(host: str, *, is_encrypted: bool = False) -> str:
-    """The `Set-Cookie` header that signs a browser out."""
+    """Return the `Set-Cookie` header that signs a browser out."""
     name, secure = (f"{_HOST}{name_for(host)}", "; Secure") if is_encrypted else (name_for(host), "")
     return f"{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax{secure}"
 
 
 def _suffix(prefix: str) -> str:
-    """Such a cookie's path is always `/`; what the grant is for makes it another cookie."""
+    """Return the suffix for a grant with a path.
+
+    A `__Host-` cookie's path is always `/`, so its name tells the grants apart.
+    """
     return "" if prefix == "/" else f"_{hashlib.sha256(prefix.encode()).hexdigest()[:8]}"
 
 

@@ -1,4 +1,4 @@
-"""Who is asking: the credentials that a request carries, looked at in a fixed order."""
+"""Identifies the caller by the credentials of a request, which are tried in a fixed order."""
 
 import asyncio
 import hashlib
@@ -22,7 +22,7 @@ from sandbox_server.features.auth import cookies
 from sandbox_server.features.auth.original import Original
 
 AGENT_SCOPES = ALL_SCOPES - {"admin", "control"}
-"""What the token inside the box may do: an agent can reach its own tools, and can neither configure them nor hold a person's controls."""
+"""Scopes of the token inside the box: an agent can use its own tools, but neither configure them nor take a person's control."""
 
 SIGN_IN = "sign in: send X-AIO-API-Key, Authorization: Bearer, or a ticket"
 
@@ -31,24 +31,24 @@ type Via = Literal["bearer", "key", "query", "ticket", "session", "nothing"]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks, and how that became known."""
+    """The caller, and the credential that identified it."""
 
     grant: Grant
     via: Via
 
     @property
     def person(self) -> bool:
-        """Whether a person asks: as the credential says, or who uses a browser that is signed in."""
+        """Whether the caller is a person: by the credential, or by a signed-in browser."""
         return self.via == "session" if self.grant.person is None else self.grant.person
 
 
 NOBODY = Identity(Grant("nobody", frozenset()), "nothing")
 ANYONE = Identity(Grant("anyone", ALL_SCOPES), "nothing")
-"""Everybody, where authentication is off."""
+"""The identity of every caller while authentication is off."""
 
 
 class Credentials:
-    """Recognises the API key, the agent's token, signed tokens, tickets and the cookies that tickets become."""
+    """Recognises the API key, the agent's token, signed tokens, tickets and session cookies."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Credentials:
         is_asked: Callable[[str], bool] = lambda _: False,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`is_asked` tells whether a request to a person is open."""
+        """Make it. `is_asked` tells whether a handoff is open."""
         self._keyring = keyring
         self._tokens = tokens
         self._tickets = tickets
@@ -77,9 +77,9 @@ class Credentials:
         self._now = now
 
     async def identify(self, original: Original) -> Identity:
-        """Find who asks; raises Unauthenticated.
+        """Identify the caller; raises Unauthenticated.
 
-        A credential that does not hold is passed over, so that a page behind the gateway can send a bearer token of its own.
+        An invalid credential is skipped, so that a page behind the gateway can send a bearer token of its own.
         """
         refusal = Unauthenticated(SIGN_IN)
         try:
@@ -93,14 +93,14 @@ class Credentials:
         return found
 
     def session_of(self, identity: Identity) -> tuple[Grant, str]:
-        """Begin a browser's session: what it may do until when, and the cookie's value."""
+        """Begin a browser session: return its grant, and the cookie's value."""
         ends = self._now() + self._session_ttl
         expires = ends if identity.grant.expires is None else min(ends, identity.grant.expires)
         grant = replace(identity.grant, expires=expires, person=identity.grant.person is not False)
         return grant, self._seal.seal(grant)
 
     def is_secret(self, name: str, value: str) -> bool:
-        """Whether a query parameter is a credential of ours, so that it must go no further."""
+        """Whether a query parameter is a credential of ours, which must not be forwarded."""
         return (
             (name == "ticket" and is_ticket(value))
             or (name == "share" and is_share(value))
@@ -136,7 +136,7 @@ class Credentials:
         return None
 
     def _by_share(self, original: Original) -> Identity | None:
-        """A share link opens the path or host of its port, and no other."""
+        """Identify by a share link, which opens only the path or host of its port."""
         for share in map(self._shares.find, filter(is_share, original.values("share"))):
             if share is not None and share.port == original.port:
                 caller, prefix = f"share-{share.id}", original.preview_prefix
@@ -145,25 +145,26 @@ class Credentials:
         return None
 
     def _holds(self, grant: Grant) -> bool:
-        """Whether what it came from is in force: a share link, a request to a person, the name itself."""
+        """Whether the origin of a grant is in force: a share link, a handoff, the session's name."""
         of_share = grant.share is None or self._shares.holds(grant.share)
         return of_share and (grant.handoff is None or self._is_asked(grant.handoff)) and not self._revoked.holds(grant.caller)
 
     def sessions(self, original: Original) -> list[Grant]:
-        """What the browser's cookies allow at this path."""
+        """Return the grants of the browser's cookies that are valid at this path."""
         values = cookies.sealed_in(original.headers.get("cookie", ""), is_encrypted=original.is_encrypted)
         opened = (self._seal.open(value, self._now()) for value in values)
         return [grant for grant in opened if grant and grant.covers(original.path) and self._holds(grant)]
 
     def visitor(self, original: Original) -> Identity:
-        """Who asks where everybody may enter: by the name that a page's browser was given, else anyone."""
+        """Return the identity of a caller while authentication is off: the browser's own, else `ANYONE`."""
         named = (grant for grant in self.sessions(original) if grant.caller.startswith(f"{ANYONE.grant.caller}#"))
         return next((Identity(grant, "nothing") for grant in named), ANYONE)
 
     def _by_session(self, original: Original) -> Identity | None:
-        """A person's before a program's: who makes programs' sessions must not put one in a person's place.
+        """Identify by a session cookie, a person's before a program's.
 
-        Where a page of the agent's can set a cookie for this host, a program's is nobody's.
+        A holder of programs' sessions must not replace a person's. If a page of the agent can set a cookie for this
+        host, a program's cookie is ignored.
         """
         found = self.sessions(original)
         people = [grant for grant in found if grant.person]
@@ -171,7 +172,7 @@ class Credentials:
         return next((Identity(grant, "session") for grant in people or ([] if foreign else found)), None)
 
     def _holder(self, key: str) -> Grant | None:
-        """Whose key this is, compared in constant time with every key there is."""
+        """Return the holder of a key, which is compared with every key in constant time."""
         given = _digest(key)
         matches = [grant for known, grant in self._keys if hmac.compare_digest(known, given)]
         return matches[0] if matches else None
@@ -186,7 +187,7 @@ class Credentials:
 
     @cached_property
     def _seal(self) -> Seal:
-        """Without a key from boot, one that lasts as long as this process: never one that can be guessed."""
+        """Return the seal for cookies. Without a key from boot it is random, for this process only."""
         return Seal((self._keyring.read("session-key") or secrets.token_urlsafe()).encode())
 
 

@@ -1,4 +1,4 @@
-"""Whether a browser sends a request for one of our own pages, or for somebody else's (CSRF, cross-site WebSockets)."""
+"""Whether a request comes from one of our own pages or from another site (CSRF, cross-site WebSockets)."""
 
 from collections.abc import Container
 from urllib.parse import urlsplit
@@ -11,8 +11,8 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 def is_own(original: Original, *, silence: bool) -> bool:
     """Whether the request may use a credential that the browser adds by itself.
 
-    `Sec-Fetch-Site` decides where the browser sends it (it does to https and to localhost), else `Origin`.
-    `silence` is the answer for a request that changes something and has neither: no browser sends one, a program may.
+    `Sec-Fetch-Site` decides if present (browsers send it to https and localhost), else `Origin`. `silence` is the
+    answer for a changing request without either, which programs send but browsers do not.
     """
     site = original.headers.get("sec-fetch-site")
     if site is not None:
@@ -25,12 +25,12 @@ def is_own(original: Original, *, silence: bool) -> bool:
 
 
 def is_allowed(original: Original, origins: Container[str]) -> bool:
-    """Whether a page of an origin that the settings name sends it: it brings a credential of its own, or needs none."""
+    """Whether a page of an origin in the settings sent it. Such a page sends its own credential, or needs none."""
     return original.headers.get("origin") in origins
 
 
 def _is_navigation(original: Original) -> bool:
-    """A link on another site that a person followed: it shows something and changes nothing."""
+    """Whether a person followed a link on another site, which shows a page and changes nothing."""
     return original.method == "GET" and original.headers.get("sec-fetch-mode") == "navigate" and not original.upgrades
 
 
@@ -39,7 +39,10 @@ def _host(original: Original, header: str) -> tuple[str, int] | None:
 
 
 def _authority(url: str) -> tuple[str, int] | None:
-    """Host and port; None where there is none, as in `null`. Default ports are all one: a proxy before us may have ended the TLS."""
+    """Return host and port; None if there is none, as in `null`.
+
+    Default ports count as equal, because a proxy in front may have ended the TLS.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port

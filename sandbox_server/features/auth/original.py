@@ -1,4 +1,4 @@
-"""The request that the gateway asks about, as nginx describes it in headers that no client can set."""
+"""The request that the gateway asks about, described by nginx in headers that no client can set."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,15 +16,15 @@ class Original:
     uri: str
     """As it was sent: path and query, percent-encoded."""
     path: str
-    """As nginx routes it: decoded, slashes merged. Every decision is made on this."""
+    """As nginx routes it: decoded, slashes merged. Every decision uses this path."""
     headers: Mapping[str, str]
-    """The client's own, names in lower case."""
+    """The client's own headers, with names in lower case."""
     port: int | None
     """The port to preview, from the host, the header or the path; None for everything else."""
 
     @classmethod
     def of(cls, headers: Mapping[str, str]) -> "Original":
-        """Read the subrequest's headers. One without them is about itself."""
+        """Parse the subrequest's headers. A request without them is about itself."""
         uri = headers.get("x-original-uri", "/auth")
         path = headers.get("x-original-path") or uri.partition("?")[0]
         found = headers.get("x-original-port") or _port_in(path)
@@ -32,22 +32,22 @@ class Original:
 
     @property
     def is_page(self) -> bool:
-        """A person's browser opens a page, rather than a program calling or a page loading what it needs."""
+        """Whether a browser opens a page with it, rather than a program calling or a page loading its parts."""
         return self.method == "GET" and not self.upgrades and "text/html" in self.headers.get("accept", "")
 
     @property
     def upgrades(self) -> bool:
-        """It wants to become a WebSocket."""
+        """Whether it asks for a WebSocket."""
         return bool(self.headers.get("x-original-upgrade"))
 
     @property
     def is_encrypted(self) -> bool:
-        """The client speaks TLS, to the gateway or to a proxy before it."""
+        """Whether the client speaks TLS, to the gateway or to a proxy in front of it."""
         return self.headers.get("x-forwarded-proto") == "https"
 
     @property
     def is_framed_elsewhere(self) -> bool:
-        """A browser opens it in a frame on a page of another site."""
+        """Whether a browser opens it in a frame on another site's page."""
         return self.headers.get("sec-fetch-dest") in ("iframe", "frame") and self.headers.get("sec-fetch-site") == "cross-site"
 
     @property
@@ -57,16 +57,19 @@ class Original:
 
     @property
     def preview_prefix(self) -> str:
-        """The path below which a preview is, on the host that it was asked of: the whole host, where that is the preview's own."""
+        """The path prefix of the preview on its host; the root on a preview's own host."""
         named = _PREVIEW_PATH.match(self.path)
         return "/" if named is None or self.headers.get("x-original-port") else named[0].rstrip("/")
 
     def values(self, name: str) -> list[str]:
-        """The values of a query parameter."""
+        """Return the values of a query parameter."""
         return [value for given, value in map(_parameter, self._query()) if given == name]
 
     def uri_without(self, is_secret: Callable[[str, str], bool]) -> str:
-        """The URI with those parameters left out for which `is_secret(name, value)`; all else stays byte for byte."""
+        """Return the URI without the parameters for which `is_secret(name, value)` holds.
+
+        All else stays byte for byte.
+        """
         path, mark, _ = self.uri.partition("?")
         kept = [text for text in self._query() if not is_secret(*_parameter(text))]
         return f"{path}{mark}{'&'.join(kept)}" if kept else path

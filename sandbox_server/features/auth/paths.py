@@ -1,12 +1,12 @@
-"""Which paths need no sign-in, and which scope the others need where no operation says so itself."""
+"""Paths that need no sign-in, and the scopes of paths that belong to no operation."""
 
 from sandbox_server.core import Scope
 
 OPEN = frozenset({"/healthz", "/readyz", "/static/style.css", "/static/login/sign-in.js"})
-"""Exact paths that anyone may get. What they tell is no secret; `/readyz` tells more to those who signed in."""
+"""Exact paths that anyone may read. They contain no secret; `/readyz` reports more to signed-in callers."""
 
 _GUARDED_ELSEWHERE = ("/v1", "/mcp", "/tickets", "/auth", "/metrics", "/llms.txt", "/static", "/healthz", "/readyz")
-"""Operations, each with a scope of its own, and the files of our pages, which are the same in every sandbox."""
+"""Operations, which have their own scopes, and the files of our pages, which are the same in every sandbox."""
 
 _PAGES: tuple[tuple[str, Scope], ...] = (
     ("/index.html", "view"),
@@ -25,9 +25,9 @@ _PAGES: tuple[tuple[str, Scope], ...] = (
 
 
 def scope_for(path: str) -> Scope | None:
-    """The scope that a normalised path needs; None where signing in is enough.
+    """Return the scope that a normalised path needs; None if signing in is enough.
 
-    Whatever is not listed was added to the image: it has no scopes of its own, so it takes the widest.
+    An unlisted path was added to the image. It has no scope of its own, so it needs the widest.
     """
     if path == "/":
         return "view"

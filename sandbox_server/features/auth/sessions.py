@@ -1,4 +1,4 @@
-"""Sessions of people in browsers: one is ended now, with all that it has open."""
+"""Sign-in sessions of people: ending one closes all of its connections at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +18,7 @@ ENDED = "your session was ended: sign in again"
 
 class Named(Model):
     name: Annotated[str, Field(min_length=3, max_length=200, pattern="#")]
-    """Who, as the list of viewers names them."""
+    """The caller's name, as in the list of viewers."""
 
 
 class SignInSessions:
@@ -32,9 +32,9 @@ class SignInSessions:
 
     @operation("DELETE /v1/sessions/{name}", scope="admin")
     async def end_session(self, request: Named, call: Call) -> None:
-        """Sign somebody out who is in with a browser: the session is void and its connections end, now.
+        """Sign a person out: the session ends and its connections are closed, now.
 
-        Control that they have returns to the agent. Links that they made and nobody has used yet stay.
+        Control that the person has returns to the agent. Unused links that the person made stay valid.
         """
         if request.name == call.caller.name:
             raise InvalidArgument("this is your own session: sign out instead")
@@ -43,7 +43,7 @@ class SignInSessions:
 
 
 class SessionGuard:
-    """Guard: whoever was signed out does nothing more, and what they have open ends."""
+    """Guard: refuses calls of ended sessions, and ends their open streams."""
 
     def __init__(self, revoked: Revoked) -> None:
         self._revoked = revoked
@@ -76,14 +76,14 @@ class SessionGuard:
         end = start_task(self._revoked.end_of(name))
         try:
             async with aclosing(events):  # type: ignore[type-var] # every operation's is a generator
-                while (news := await _first(events, end)) is not None:
+                while (news := await _next_event(events, end)) is not None:
                     yield news
         finally:
             end.cancel()
 
 
-async def _first(events: AsyncIterator[object], end: "asyncio.Future[None]") -> object:
-    """The next event, or None if there are no more or it ends before."""
+async def _next_event(events: AsyncIterator[object], end: "asyncio.Future[None]") -> object:
+    """Return the next event; None if there are no more, or if the session ends before."""
     following = start_task(anext(events, None))
     either: set[asyncio.Future[Any]] = {following, end}
     try:

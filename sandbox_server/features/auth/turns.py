@@ -1,4 +1,4 @@
-"""Whose turn it is in an editor: its kernels and terminals are reached past the operations and their guard."""
+"""The lease check for editors, whose kernels and terminals bypass the operations and their guards."""
 
 from collections.abc import Callable, Container
 
@@ -12,16 +12,16 @@ _READS = ("GET", "HEAD", "OPTIONS")
 
 
 class EditorTurns:
-    """Keeps requests to the editors, which listen on `ports`, to who may act now."""
+    """Checks requests to the editors, which listen on `ports`, against the lease."""
 
     def __init__(self, holding: Callable[[], Holding], ports: Container[int]) -> None:
         self._holding = holding
         self._ports = ports
 
     def check(self, identity: Identity, original: Original) -> None:
-        """Raise HeldByHuman for whoever would run something while a person has the shells, and for all while it is frozen.
+        """Raise HeldByHuman for a request that would run something while a person has the shells, and for all while frozen.
 
-        Who holds the shells passes, and is the same there: a preview's session bears the name of the one that it was opened from.
+        The holder of the shells passes, also on a preview, whose session has the name of the session that opened it.
         """
         holding = self._holding()
         if not self._runs_something(original):
@@ -30,6 +30,6 @@ class EditorTurns:
             raise holding.refusal()
 
     def _runs_something(self, original: Original) -> bool:
-        """Whether a request is for an editor, by its path or its port, and more than a look: a socket to a kernel or terminal is."""
+        """Whether a request is for an editor, by path or port, and changes or runs something, such as a kernel's socket."""
         editor = is_editor(original.path) if original.port is None else original.port in self._ports
         return editor and (original.upgrades or original.method not in _READS)

@@ -1,1 +1,1 @@
-"""Bash: one command at a time in a fresh process, with its two output streams apart."""
+"""Bash: one command at a time in a new process, with separate output streams."""

@@ -1,4 +1,4 @@
-"""One command: a process, its input, and its two output streams that outlive it."""
+"""One command: its process, its input, and its two output streams, which outlive it."""
 
 import asyncio
 import secrets
@@ -25,11 +25,11 @@ class BashCommandState(Model):
     status: CommandStatus
     exit_code: int | None = None
     signal: str | None = None
-    """Name of the signal that ended it, as in `SIGKILL`."""
+    """Name of the signal that ended it, such as `SIGKILL`."""
 
 
 INPUT_LIMIT = 1 << 20
-"""Bytes of input that may wait for a command to read them."""
+"""Limit in bytes of unread input of a command."""
 
 _SIGNALS = {int(number): number.name for number in signal.Signals}
 
@@ -38,14 +38,14 @@ type StreamName = Literal["stdout", "stderr"]
 
 @dataclass(frozen=True, slots=True)
 class OutputLimit:
-    """How much of one stream is kept, in bytes, and in which directory."""
+    """The limit in bytes of one stored stream, and the directory for it."""
 
     limit: int
     directory: str
 
 
 class BashStream:
-    """One output stream of a command. `base` is where it begins in the output of its whole session."""
+    """One output stream of a command. `base` is its offset in the output of the whole session."""
 
     def __init__(self, base: int, kept: OutputLimit, notify: Callable[[], None]) -> None:
         self.base = base
@@ -55,7 +55,7 @@ class BashStream:
 
     @property
     def end(self) -> int:
-        """Offset in the session of the byte after the last."""
+        """The session's offset of the byte after the last."""
         return self.base + self.spool.size
 
     def _take(self, chunk: bytes) -> asyncio.Future[None] | None:
@@ -90,27 +90,27 @@ class BashCommand:
 
     @property
     def ended(self) -> bool:
-        """Whether the process is over; one that it left in the background may still write."""
+        """Whether the process has ended. A background process that it left may still write."""
         return self.status not in ("pending", "running")
 
     @property
     def kept(self) -> int:
-        """Bytes of output that are kept."""
+        """Bytes of stored output."""
         return self.stdout.spool.kept + self.stderr.spool.kept
 
     @property
     def exit_code(self) -> int | None:
-        """The code that was observed, if the command ended with one."""
+        """The observed exit code, if any."""
         return self.exit.code if self.exit else None
 
     @property
     def signal(self) -> str | None:
-        """Name of the signal that ended the command, if one did."""
+        """Name of the signal that ended the command, if any."""
         number = self.exit.signal if self.exit else None
         return _SIGNALS.get(number, f"signal {number}") if number else None
 
     def stream(self, name: StreamName) -> BashStream:
-        """One of its two output streams."""
+        """Return one of its two output streams."""
         return self.stdout if name == "stdout" else self.stderr
 
     async def start(
@@ -121,7 +121,7 @@ class BashCommand:
         env: Mapping[str, str | None],
         isolation: IsolationPolicy | None = None,
     ) -> None:
-        """Start the process; raises as `Processes.start` does, and nothing is left behind then."""
+        """Start the process; raises as `Processes.start` does, and then leaves nothing behind."""
         ends = (self.stdin, self.stdout.reader, self.stderr.reader)
         try:
             stdin, stdout, stderr = (end.theirs for end in ends)
@@ -138,7 +138,7 @@ class BashCommand:
             self.notify()
 
     async def watch(self, hard_timeout: float | None) -> None:
-        """Wait for the end, force it after `hard_timeout` seconds, and take what was written until then."""
+        """Wait for the end, kill it after `hard_timeout` seconds, and store the output until then."""
         assert self._process
         late = False
         try:
@@ -153,7 +153,7 @@ class BashCommand:
         self._end(ended, late)
 
     async def kill(self, number: int) -> None:
-        """Send a signal to the command's process group, once it has one; nothing happens when it is over."""
+        """Send a signal to the command's process group. Does nothing once it has ended."""
         while self.status == "pending":
             await asyncio.wait([self._change])
         if self._process:
@@ -164,11 +164,11 @@ class BashCommand:
         return BashCommandState(command_id=self.id, command=self.text, status=self.status, exit_code=self.exit_code, signal=self.signal)
 
     def change(self) -> asyncio.Future[None]:
-        """Give a future that is done at the next change of output or status; ask before looking, wait after."""
+        """Return a future that is done at the next change of output or status. Get it before you look at the state."""
         return self._change
 
     async def wait(self, timeout: float | None) -> bool:
-        """Wait until the command has ended, at most `timeout` seconds; say whether it has."""
+        """Wait until the command has ended, at most `timeout` seconds. Return whether it has."""
         loop = asyncio.get_running_loop()
         deadline = None if timeout is None else loop.time() + timeout
         while not self.ended:
@@ -179,13 +179,13 @@ class BashCommand:
         return True
 
     def notify(self) -> None:
-        """Wake whoever waits for a change."""
+        """Wake the waiters."""
         changed, self._change = self._change, asyncio.get_running_loop().create_future()
         changed.set_result(None)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep the output readable meanwhile, whatever becomes of the session."""
+        """Keep the output readable meanwhile, even if the session is closed."""
         self._holders += 1
         try:
             yield
@@ -194,12 +194,15 @@ class BashCommand:
             self._forget_if_unread()
 
     def drop(self) -> None:
-        """Forget the output once nobody reads it; the pipes are still emptied, so that what runs in the background does not break."""
+        """Drop the output once nobody reads it.
+
+        The pipes are still drained, so that background processes do not fail.
+        """
         self._dropped = True
         self._forget_if_unread()
 
     def close(self) -> None:
-        """Drop the output and close the pipes: a process that still uses them breaks."""
+        """Drop the output and close the pipes. A process that still writes gets SIGPIPE."""
         self.drop()
         for end in (self.stdin, self.stdout.reader, self.stderr.reader):
             end.close()

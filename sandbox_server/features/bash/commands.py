@@ -45,24 +45,25 @@ class BashExecRequest(Model):
     """A command to run."""
 
     command: str
-    """Shell command, as after `bash -c`. It runs in a process of its own: `cd` and `export` do not reach the next command."""
+    """Shell command, as after `bash -c`. It runs in a process of its own: `cd` and `export` do not affect the next command."""
     session_id: str | None = None
     """Session to run in. Empty or absent: a new one."""
     exec_dir: str | None = None
-    """Working directory, absolute. It becomes the session's own for later commands."""
+    """Working directory, absolute. It also becomes the session's own."""
     env: dict[str, str | None] | None = None
-    """Environment variables for this command only; null takes one away."""
+    """Environment variables for this command only; null removes one."""
     async_mode: bool = False
-    """Answer at once with status `running`; read the output with `output`."""
+    """Answer at once with status `running`. Read the output with `output`."""
     timeout: Seconds | None = None
-    """Seconds to wait for the end; then the answer is `running` and the command goes on. Only without `async_mode`."""
+    """Seconds to wait for the end. Then the answer is `running` and the command continues. Only without `async_mode`."""
     hard_timeout: Seconds | None = None
     """Seconds after which the command and its process group are killed, with status `timed_out`."""
     max_output_length: int = Field(default=50000, ge=0)
-    """Characters of each stream in the answer: the middle of a longer one is left out, with a marker. 0: no limit. Only without
-    `async_mode`."""
+    """Characters of each stream in the answer. The middle of a longer stream is replaced by a marker. 0: no limit. Only
+    without `async_mode`.
+    """
     isolation: IsolationPolicy | None = None
-    """What this command is kept from."""
+    """The restrictions of this command."""
 
 
 class BashWriteRequest(Model):
@@ -70,9 +71,9 @@ class BashWriteRequest(Model):
 
     session_id: str
     input: str
-    """Text for its standard input, as it is: end a line with a line feed."""
+    """Text for its standard input, unchanged: end a line with a line feed."""
     command_id: str | None = None
-    """Command to write to. Absent: the one that runs."""
+    """Command to write to. Absent: the running one."""
     eof: bool = False
     """Close the input after this text."""
 
@@ -85,11 +86,11 @@ class BashKillRequest(Model):
 
 
 SIGNAL_GRACE = 1.0
-"""Seconds that `kill` waits for the signal to have ended the command."""
+"""Seconds that `kill` waits for the command to end."""
 CLOSE_GRACE = 5.0
-"""Seconds that a killed command may take to go when its session is closed."""
+"""Seconds that a killed command may take to end when its session is closed."""
 KEPT_STREAMS = 4
-"""How many streams of the largest size finished commands may keep together."""
+"""Number of streams of the largest size that all finished commands may store together."""
 PROBE_SECONDS = 10.0
 
 
@@ -124,11 +125,13 @@ class Bash:
     async def exec_command(self, request: BashExecRequest) -> Reply[BashExecResult]:
         """Run a command.
 
-        Without a `timeout` the answer comes when the command has ended. A status of `completed` says that it exited: see `exit_code`.
-        While the status is `running`, go on with `output` and this answer's `session_id`, `command_id`, `offset` and `stderr_offset`.
+        Without a `timeout` the answer comes when the command has ended. Status `completed` means that it exited: see
+        `exit_code`. While the status is `running`, continue with `output` and this answer's `session_id`, `command_id`,
+        `offset` and `stderr_offset`.
 
-        With `Accept: text/event-stream` the output comes as it is written: `output` events with `stream`, `data`, `offset` and `seq`, then
-        `exit`. To resume, send the same request with the last event's id as `Last-Event-ID`: the command is not run again.
+        With `Accept: text/event-stream` the output is streamed: `output` events with `stream`, `data`, `offset` and
+        `seq`, then `exit`. To resume, send the same request with the last event's id as `Last-Event-ID`: the command is
+        not run again.
         """
         session, command = await self._start(request)
         if request.async_mode:
@@ -143,7 +146,7 @@ class Bash:
 
     @stream_of(exec_command, events=EVENTS)
     async def stream_exec(self, request: BashExecRequest, call: Call) -> AsyncIterator[Event]:
-        """Run a command and give its output as events, or go on with one after `Last-Event-ID`."""
+        """Run a command and stream its output as events, or resume after `Last-Event-ID`."""
         if call.last_event_id:
             return self._resume(BashPosition.parse(call.last_event_id), None)
         session, command = await self._start(request)
@@ -154,10 +157,11 @@ class Bash:
     async def output(self, request: BashOutputRequest) -> Reply[BashOutputResult]:
         """Read output from given offsets on, or wait for it.
 
-        Begin with the offsets that `exec` answered, or 0, and go on with those of each answer until `command.status` is not `running`.
+        Begin with the offsets from `exec`, or 0, and continue with those of each answer until `command.status` is not
+        `running`.
 
-        With `Accept: text/event-stream` the command's output comes as events, as with `exec`, until it has ended; `Last-Event-ID` goes
-        before the offsets.
+        With `Accept: text/event-stream` the command's output is streamed, as with `exec`, until it has ended;
+        `Last-Event-ID` takes precedence over the offsets.
         """
         session = self._sessions.get(request.session_id)
         session.touch()
@@ -171,7 +175,7 @@ class Bash:
 
     @stream_of(output, events=EVENTS)
     async def stream_output(self, request: BashOutputRequest, call: Call) -> AsyncIterator[Event]:
-        """Give the output of a command as events until it has ended."""
+        """Stream the output of a command until it has ended."""
         if call.last_event_id:
             return self._resume(BashPosition.parse(call.last_event_id), None)
         session = self._sessions.get(request.session_id)
@@ -184,7 +188,8 @@ class Bash:
     async def write(self, request: BashWriteRequest) -> None:
         """Write to the standard input of the running command.
 
-        The text is taken whole or refused: 409 when nothing reads it any more, 429 while a command does not read what it was given.
+        The text is accepted whole or refused: 409 if no process reads it any more, 429 while a command does not read
+        its earlier input.
         """
         session = self._sessions.get(request.session_id)
         session.touch()
@@ -202,7 +207,7 @@ class Bash:
     async def kill(self, request: BashKillRequest) -> Reply[None]:
         """Send a signal to the process group of the running command.
 
-        Waits a second for it to end; a command may catch the signal, so `output` says what became of it.
+        Waits up to a second for its end. A command may catch the signal, so check its status with `output`.
         """
         session = self._sessions.get(request.session_id)
         session.touch()
@@ -221,7 +226,7 @@ class Bash:
     async def create_session(self, request: BashSessionCreateRequest) -> BashSessionState:
         """Create a session.
 
-        It stays until it is closed. Sessions that `exec` made of its own accord make room for others when there are too many.
+        It stays until it is closed. Sessions that `exec` created implicitly are evicted at the limit.
         """
         session_id = request.session_id or str(uuid4())
         if session_id not in self._sessions:
@@ -233,7 +238,7 @@ class Bash:
 
     @operation("POST /v1/bash/sessions/{session_id}/close", scope="shell", destructive=True, acts="shell")
     async def close_session(self, request: BashSessionRef) -> None:
-        """Close a session: its running command is killed, its output forgotten. What runs in the background goes on."""
+        """Close a session: its running command is killed and its output dropped. Background processes continue."""
         await self._close(self._sessions.get(request.session_id))
 
     async def _start(self, request: BashExecRequest) -> tuple[BashSession, BashCommand]:
@@ -268,7 +273,7 @@ class Bash:
         self._make_room()
 
     def _make_room(self) -> None:
-        """Forget the oldest output while finished commands keep too much of it together."""
+        """Drop the oldest outputs while finished commands store too much together."""
         ended = [(command, session) for session in self._sessions for command in session.commands.values() if command.ended]
         excess = sum(command.kept for command, _ in ended) - KEPT_STREAMS * self._kept.limit
         for command, session in sorted(ended, key=lambda pair: pair[0].ended_at):
@@ -281,7 +286,7 @@ class Bash:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.wait_timeout
         while True:
-            change, state, ended = command.change(), command.state(), command.ended  # before reading: of an ended one all is read
+            change, state, ended = command.change(), command.state(), command.ended  # before reading: an ended one is read whole
             stdout = await session.read("stdout", request.offset, request.command_id)
             stderr = await session.read("stderr", request.stderr_offset, request.command_id)
             remaining = deadline - loop.time()
@@ -303,7 +308,7 @@ class Bash:
         return _held(command, follow(command, position, timeout))
 
     async def _probe(self, request: BashSessionCreateRequest) -> None:
-        """Check what a session is to start from, as the agent sees it. Raises InvalidArgument."""
+        """Check a new session's paths with the agent's rights. Raises InvalidArgument."""
         _require_absolute("exec_dir", request.exec_dir)
         _require_absolute("snapshot_path", request.snapshot_path)
         if not request.exec_dir and not request.snapshot_path:
@@ -345,7 +350,7 @@ def _require_absolute(name: str, path: str | None) -> None:
 
 @contextmanager
 def _directory_as_argument() -> Iterator[None]:
-    """Make a missing working directory a wrong argument: a 404 would be taken for a missing session."""
+    """Turn a missing working directory into InvalidArgument: a 404 would mean a missing session."""
     try:
         yield
     except (NotFound, PermissionDenied) as error:

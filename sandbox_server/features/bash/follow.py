@@ -1,4 +1,4 @@
-"""A command's output as events, from any point on: `status`, `output`, `exit`."""
+"""A command's output as events, from any offset on: `status`, `output`, `exit`."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -40,7 +40,7 @@ EVENTS = EventTypes("BashCommandEvent", {"status": BashProgress, "output": BashO
 
 @dataclass(frozen=True, slots=True)
 class BashPosition:
-    """Where a reader of a command is; an event's `id` holds it, so that `Last-Event-ID` resumes there."""
+    """A reader's offsets. An event's `id` holds them, so that `Last-Event-ID` resumes there."""
 
     session_id: str
     command_id: str
@@ -49,7 +49,7 @@ class BashPosition:
 
     @property
     def seq(self) -> int:
-        """Bytes of both streams up to here: it grows with every `output` event."""
+        """Bytes of both streams so far, which grows with every `output` event."""
         return self.stdout + self.stderr
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class BashPosition:
 
     @classmethod
     def parse(cls, event_id: str) -> "BashPosition":
-        """Read an event's `id`; raises InvalidArgument for anything else."""
+        """Parse an event's `id`; raises InvalidArgument if it is malformed."""
         try:
             session_id, command_id, stdout, stderr = event_id.split("/")
             return cls(session_id, command_id, int(stdout), int(stderr))
@@ -66,9 +66,9 @@ class BashPosition:
 
 
 async def follow(command: BashCommand, position: BashPosition, timeout: float | None = None) -> AsyncIterator[Event]:
-    """Give a command's output from `position` until it has ended, or for `timeout` seconds.
+    """Yield a command's output from `position` until it has ended, or for `timeout` seconds.
 
-    The last event is `exit`, or `status` with `running` when the time is over first.
+    The last event is `exit`, or `status` with `running` after a timeout.
     """
     loop = asyncio.get_running_loop()
     deadline = None if timeout is None else loop.time() + timeout

@@ -1,4 +1,4 @@
-"""Reading a command's output as text: bytes to characters across reads, and the middle left out when it is long."""
+"""Output of a command as text: decoding across reads, and shortening of long output."""
 
 import codecs
 from collections.abc import Sequence
@@ -17,23 +17,23 @@ Offset = Annotated[int, Field(ge=0)]
 
 
 class BashOutputRequest(Model):
-    """Which output to read, and from where."""
+    """The output to read, and its offsets."""
 
     session_id: str
     command_id: str | None = None
     """Command to read. Absent: the output of all commands of the session, one after the other."""
     offset: Offset = 0
-    """Byte of stdout to start at: the `offset` of the answer before."""
+    """Byte of stdout to start at: the `offset` of the last answer."""
     stderr_offset: Offset = 0
-    """Byte of stderr to start at: the `stderr_offset` of the answer before."""
+    """Byte of stderr to start at: the `stderr_offset` of the last answer."""
     wait: bool = False
     """Wait until there is output or the command has ended."""
     wait_timeout: Seconds = 30
-    """Seconds to wait at most."""
+    """Limit of the wait in seconds."""
 
 
 class BashOutputResult(Model):
-    """New output, and where the next call goes on."""
+    """New output, and the offsets for the next call."""
 
     session_id: str
     stdout: str = ""
@@ -41,11 +41,11 @@ class BashOutputResult(Model):
     offset: int = 0
     stderr_offset: int = 0
     command: BashCommandState | None = None
-    """The command that was asked for, else the current or latest one."""
+    """The requested command, or the current or latest one."""
 
 
 READ_LIMIT = 8 << 20
-"""Bytes of one stream in one answer; the rest is read with the next call."""
+"""Limit in bytes of one stream in one answer. The next call returns more."""
 PIECE = 256 << 10
 MAX_CHARACTER = 4
 """Bytes of a character in UTF-8."""
@@ -59,15 +59,15 @@ class DecodedOutput:
     end: int
 
     def moved(self, base: int) -> "DecodedOutput":
-        """The same text in a stream that begins `base` bytes further on."""
+        """The same text, with offsets moved by `base` bytes."""
         return DecodedOutput(self.text, self.end + base)
 
 
 async def read_text(spool: OutputSpool, offset: int, *, ended: bool, limit: int = READ_LIMIT, stop: int | None = None) -> DecodedOutput:
-    """Read from byte `offset`, about `limit` bytes at most, up to `stop` or what is there.
+    """Read about `limit` bytes from byte `offset`, up to `stop` or the end.
 
-    While the stream has not `ended`, a character whose last bytes are missing waits for them. Bytes that are no UTF-8 are replaced, and
-    bytes that are no longer kept are named where they were.
+    While the stream has not `ended`, an incomplete character at its end is left for the next read. Invalid UTF-8 is
+    replaced, and dropped bytes are marked where they were.
     """
     stop = spool.size if stop is None else stop
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -87,7 +87,7 @@ async def read_text(spool: OutputSpool, offset: int, *, ended: bool, limit: int 
 
 @dataclass(frozen=True, slots=True)
 class SpoolPart:
-    """One command's share of its session's output: from `base` up to `stop`, or without an end so far."""
+    """One command's part of its session's output: from `base` up to `stop`, if it has ended."""
 
     spool: OutputSpool
     base: int
@@ -115,9 +115,9 @@ async def read_parts(parts: Sequence[SpoolPart], offset: int) -> DecodedOutput:
 
 
 async def excerpt(spool: OutputSpool, most: int, *, ended: bool) -> DecodedOutput:
-    """Read a whole stream in at most about `most` characters, its middle left out with a marker; 0 is without a limit.
+    """Read a whole stream as at most about `most` characters, with a marker for its middle; 0 means no limit.
 
-    Without a limit the text still ends at `READ_LIMIT` bytes, and its `end` says so.
+    Without a limit the text still ends after `READ_LIMIT` bytes, as its `end` shows.
     """
     size, room = spool.size, min(most * MAX_CHARACTER, READ_LIMIT) if most else READ_LIMIT
     first = await read_text(spool, 0, ended=ended, limit=room)

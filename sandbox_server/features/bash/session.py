@@ -1,4 +1,4 @@
-"""Sessions: a working directory, a snapshot to source, and the commands that ran there one after the other."""
+"""Bash sessions: a working directory, a script to source, and a sequence of commands."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -19,31 +19,32 @@ SessionId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:@-]{0,128}$")]
 
 
 class BashExecResult(Model):
-    """How far a command has come."""
+    """The state of a command."""
 
     session_id: str
     command_id: str
     command: str
     status: CommandStatus
-    """`running`, `completed` (it exited, whatever its code), `timed_out` (killed after `hard_timeout`), `killed` (ended by a signal, or
-    its end was not observed)."""
+    """`running`, `completed` (it exited, whatever its code), `timed_out` (killed after `hard_timeout`), `killed` (ended
+    by a signal, or its end was not observed).
+    """
     stdout: str | None = None
     stderr: str | None = None
     exit_code: int | None = None
-    """The observed exit code; null while it runs and where a signal ended it."""
+    """The observed exit code; null while it runs or after a signal."""
     signal: str | None = None
-    """Name of the signal that ended it, as in `SIGKILL`."""
+    """Name of the signal that ended it, such as `SIGKILL`."""
     offset: int = 0
-    """Where `output` goes on reading stdout, in bytes."""
+    """Offset in bytes at which `output` continues with stdout."""
     stderr_offset: int = 0
-    """Where `output` goes on reading stderr, in bytes."""
+    """Offset in bytes at which `output` continues with stderr."""
 
 
 class BashSessionCreateRequest(Model):
     """A session to create."""
 
     session_id: SessionId | None = None
-    """Its id. Empty or absent: a new one. An id that exists gives that session as it is."""
+    """Its id. Empty or absent: a new one. An existing session is returned unchanged."""
     exec_dir: str | None = None
     """Working directory, absolute. Absent: the workspace."""
     snapshot_path: str | None = None
@@ -69,9 +70,9 @@ class BashSessionRef(Model):
 
 
 MAX_COMMANDS = 16
-"""Commands of a session whose output can still be read."""
+"""Limit of stored commands per session."""
 MAX_WORD = 120_000
-"""Bytes of one argument; the kernel takes 128 KiB."""
+"""Limit in bytes of one argument; the kernel's is 128 KiB."""
 
 _JOIN = """
 unset _sandbox_script _sandbox_word
@@ -83,7 +84,7 @@ $_sandbox_script"
 
 
 class BashSession:
-    """One session. `temporary` was made by a command that named none, and makes room when sessions run out."""
+    """One session. A `temporary` one was created implicitly, and is evicted at the limit."""
 
     def __init__(self, session_id: str, working_dir: str, *, snapshot_path: str | None = None, temporary: bool = False) -> None:
         self.id = session_id
@@ -98,7 +99,7 @@ class BashSession:
 
     @property
     def latest(self) -> BashCommand | None:
-        """The command that runs, or the last that ran."""
+        """The running command, or the last one."""
         return next(reversed(self.commands.values()), None)
 
     @property
@@ -119,7 +120,7 @@ class BashSession:
         )
 
     def result(self, command: BashCommand, state: BashCommandState, stdout: DecodedOutput, stderr: DecodedOutput) -> BashExecResult:
-        """Describe a command as it was before its output was read, with that output: of one that had ended it is all."""
+        """Describe a command by the state from before its output was read: if it had ended, the output is complete."""
         return BashExecResult(
             session_id=self.id,
             **state.model_dump(),
@@ -134,7 +135,7 @@ class BashSession:
         self.last_used_at = datetime.now(UTC)
 
     def command(self, command_id: str | None) -> BashCommand | None:
-        """The command of that id, or the latest; raises NotFound for one that is not kept."""
+        """Return a command by id, or the latest; raises NotFound if it is not stored."""
         if not command_id:
             return self.latest
         if command_id not in self.commands:
@@ -142,7 +143,7 @@ class BashSession:
         return self.commands[command_id]
 
     def add(self, text: str, kept: OutputLimit) -> BashCommand:
-        """Make the next command, whose output begins where that of the one before ends. Raises Conflict while one runs."""
+        """Make the next command, whose output begins where the last one's ends. Raises Conflict while one runs."""
         if self.status == "closed":
             raise NotFound("Session not found", session_id=self.id)
         if running := self.running:
@@ -163,7 +164,7 @@ class BashSession:
         return command
 
     def withdraw(self, command: BashCommand) -> None:
-        """Take back a command that could not start."""
+        """Remove a command that could not start."""
         del self.commands[command.id]
         self.command_count -= 1
 
@@ -179,7 +180,7 @@ class BashSession:
         command.drop()
 
     async def read(self, name: StreamName, offset: int, command_id: str | None) -> DecodedOutput:
-        """Read one stream of a command, or of all commands one after the other, from byte `offset` of the session's output on."""
+        """Read one stream from byte `offset` of the session's output, of one command or of all."""
         command = self.command(command_id)
         if not command_id or command is None:
             return await read_parts(self._parts(name), offset)
@@ -194,7 +195,7 @@ class BashSession:
         return [SpoolPart(stream.spool, stream.base, stop, ended or stop is not None) for stream, stop in zip(streams, stops, strict=True)]
 
     def argv(self, text: str) -> list[str]:
-        """The process of a command: a bash that reads no start-up file but the session's snapshot."""
+        """Return a command's argv: a bash that reads no start-up file but the session's script."""
         script = f"source {shlex.quote(self.snapshot_path)}\n{text}" if self.snapshot_path else text
         encoded = script.encode("utf-8", "surrogateescape")
         if len(encoded) <= MAX_WORD:
@@ -205,7 +206,7 @@ class BashSession:
 
 
 class BashSessions:
-    """The bash sessions, at most `limit` at once. A temporary one that is idle is evicted for another."""
+    """The bash sessions, at most `limit` at once. An idle temporary one is evicted for a new one."""
 
     def __init__(self, limit: int) -> None:
         message, hint = f"all {limit} bash sessions are in use", "close one, or reuse one by its session_id"
@@ -218,13 +219,13 @@ class BashSessions:
         return session_id in self._table
 
     def get(self, session_id: str) -> BashSession:
-        """The session of that id; raises NotFound with the contract's message."""
+        """Return the session of an id; raises NotFound with the contract's message."""
         return self._table.get(session_id)
 
     def add(self, session: BashSession) -> None:
-        """Add a session, in place of the temporary one that has been idle longest where there is no room.
+        """Add a session. At the limit it evicts the temporary session that has been idle longest.
 
-        Raises ResourceExhausted where every session is busy or was created by name.
+        Raises ResourceExhausted if every session is busy or was created by name.
         """
         while evicted := self._table.evicted_for(session):
             self.remove(evicted)
@@ -232,7 +233,7 @@ class BashSessions:
         self._table.add(session)
 
     def remove(self, session: BashSession) -> None:
-        """Forget a session; what still runs in it is the caller's to end, and to drop."""
+        """Remove a session. The caller ends what still runs in it, and drops its output."""
         session.status = "closed"
         self._table.remove(session)
 

@@ -1,1 +1,1 @@
-"""The browser, as it is on the screen."""
+"""The browser, driven by pixels on the screen or by its pages."""

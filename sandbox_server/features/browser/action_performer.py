@@ -1,4 +1,4 @@
-"""Actions, checked against the screen as it is and then done."""
+"""Performs GUI actions, after checking them against the current screen."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from sandbox_server.features.browser import gui_actions as wire
 from sandbox_server.features.browser.gui_actions import AnyAction
 
 type FieldPath = tuple[str | int, ...]
-"""Where in the request an action is, for errors."""
+"""The position of an action in the request, for error messages."""
 
 
 async def perform(desktop: Desktop, action: AnyAction, place: FieldPath = ()) -> None:
-    """Do one action.
+    """Perform one action.
 
-    Raises InvalidFields, which names the field, before anything is done: for a point outside the screen and an unknown key.
-    Raises Unavailable while the desktop is down.
+    Raises InvalidFields, which names the field, for a point outside the screen or an unknown key, before anything is
+    done. Raises Unavailable while the desktop is down.
     """
     match action:
         case wire.MoveToAction() | wire.MoveRelAction() | wire.DragToAction() | wire.DragRelAction():
@@ -78,7 +78,7 @@ async def _click(desktop: Desktop, action: wire.ClickAction | wire.RightClickAct
 
 
 async def _on_screen(desktop: Desktop, x: float, y: float, places: Sequence[FieldPath]) -> tuple[int, int]:
-    """The pixel of a point; a number that is not on the screen is the caller's mistake, never moved onto its edge."""
+    """Return the pixel of a point. A point outside the screen is an error, never moved onto its edge."""
     size = await desktop.screen.size()
     problems = [
         {"loc": place, "msg": f"is {value:g}, outside the screen of {size[0]}x{size[1]} pixels", "type": "outside_screen"}

@@ -1,4 +1,4 @@
-"""The browser as a process: where to reach it, and starting it anew."""
+"""The browser process: its addresses, and its restart."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ MAX_PATTERNS = 1000
 _EXCEPTION = re.compile(
     r"(?!(?:file|filesystem|view-source):)(?:[a-z][a-z0-9+-]*:(?://)?(?:\*|[^\s*]*)|\.?[a-z0-9\[][^\s*]*)", re.IGNORECASE
 )
-"""Pattern of a URL that is no file's. Chromium takes what begins with a slash or a tilde for a file's, and `*` for everything."""
+"""Pattern for URLs that are not files. Chromium reads a leading slash or tilde as a file, and `*` as everything."""
 
 
 class BrowserViewport(Model):
@@ -27,30 +27,30 @@ class BrowserViewport(Model):
 class BrowserWhereabouts(Model):
     user_agent: str
     cdp_url: str
-    """WebSocket of DevTools, at the host by which you reached this; sign in there as here."""
+    """DevTools WebSocket URL, on the host of your request. It needs the same credentials."""
     vnc_url: str
-    """Page on which a person sees and takes the desktop."""
+    """Page on which a person sees and uses the desktop."""
     cdp_ui_url: str | None = None
-    """Null: there is no such page, `vnc_url` is where to look."""
+    """Null: there is no such page. Use `vnc_url`."""
     viewport: BrowserViewport
     """Size of the screen."""
     page_viewport: BrowserViewport | None = None
-    """Size of the page in front, without the browser's own bars; null where it does not answer."""
+    """Size of the page in front, without the browser's own bars; null if it does not answer."""
 
 
 class RestartRequest(Model):
-    """Policies that are left out stay as they are."""
+    """The kind of restart, and new policies. A missing policy stays as it is."""
 
     mode: Literal["soft", "hard"] = "hard"
-    """`soft` attaches the page operations anew; `hard` ends the browser and starts it with the same tabs."""
+    """`soft` reconnects the page operations; `hard` restarts the browser with the same tabs."""
     url_blocklist: Annotated[list[str], Field(max_length=MAX_PATTERNS)] | None = None
-    """URL patterns that the browser refuses; `hard` only, as all that follow."""
+    """URL patterns that the browser refuses. This and the following need `hard`."""
     url_allowlist: Annotated[list[str], Field(max_length=MAX_PATTERNS)] | None = None
-    """Exceptions to the block list, each with a host or a scheme; none opens files that the browser does not show."""
+    """Exceptions to the block list, each with a host or a scheme. They cannot allow file URLs."""
     allow_file_selection_dialogs: Annotated[bool | None, NullCounts()] = None
-    """Whether pages can open file dialogs; null leaves that to the browser again."""
+    """Whether pages can open file dialogs; null restores the browser's default."""
     locale: Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9,;=.*-]+$")] | None = None
-    """Accept-Language, most wanted first."""
+    """Accept-Language, most preferred first."""
 
     @field_validator("url_allowlist")
     @classmethod
@@ -62,7 +62,7 @@ class RestartRequest(Model):
 
 
 class BrowserRunning:
-    """Tells of the browser and restarts it. `reattach` lets go of what other operations hold of it, where they do."""
+    """Describes and restarts the browser. `reattach` resets what other operations hold of the browser."""
 
     tag = "browser"
 
@@ -79,7 +79,7 @@ class BrowserRunning:
         shows=False,
     )
     async def get_info(self, call: Call) -> BrowserWhereabouts:
-        """Tell where to reach the browser, by DevTools and by eye, and how large it is."""
+        """Return the browser's addresses for DevTools and for people, and its size."""
         version = await self._owner.version()
         width, height = await self._desktop.screen.size()
         base = call.base_url or "http://localhost:8080"
@@ -100,9 +100,9 @@ class BrowserRunning:
 
     @operation("POST /v1/browser/restart", scope="browser", acts="cdp")
     async def restart(self, request: RestartRequest) -> None:
-        """Start the browser anew with its tabs, and with other policies where they are given.
+        """Restart the browser with its tabs, and with new policies if given.
 
-        Answers once it can be used. DevTools clients lose their connection, and find the next browser at the same address.
+        Answers once it can be used. DevTools clients are disconnected, and find the next browser at the same address.
         """
         if self._reattach:
             await self._reattach()

@@ -1,4 +1,4 @@
-"""CAPTCHAs: whether a page shows one, and waiting until somebody solved it. Nothing here solves any."""
+"""CAPTCHAs: detect them, and wait until someone has solved them. Nothing here solves any."""
 
 import asyncio
 import time
@@ -16,15 +16,15 @@ WAIT_SECONDS = 60.0
 
 
 class Captcha(Model):
-    """One CAPTCHA. The position is in pixels of the page's window, or of the frame it is in."""
+    """One CAPTCHA. The position is in pixels of the page's window, or of its frame."""
 
     kind: Literal["recaptcha", "hcaptcha", "turnstile", "cloudflare", "geetest", "funcaptcha", "aws", "tencent", "image"]
-    """Who made it; `cloudflare` is its page before the page, `image` one that a site made itself."""
+    """Its vendor; `cloudflare` is the page shown before the site, `image` one that a site made itself."""
     solved: bool
     """Whether it has given the page its token."""
     visible: bool
     frame: str | None
-    """Address of the frame that it is in; null in the page itself."""
+    """URL of its frame; null in the page itself."""
     x: float
     y: float
     width: float
@@ -33,18 +33,18 @@ class Captcha(Model):
 
 class CaptchaReport(Model):
     detected: bool
-    """Whether there is one that is not solved."""
+    """Whether there is an unsolved one."""
     captchas: list[Captcha]
-    """All of them, solved ones too."""
+    """All CAPTCHAs, solved ones included."""
     url: str
-    """Of the page."""
+    """URL of the page."""
 
 
 class CaptchaWaitRequest(Targeted):
     timeout: Seconds = WAIT_SECONDS
     """Seconds to wait."""
     poll_interval: Annotated[float, Field(ge=0.1, le=60)] = 2
-    """Seconds between two looks at the page."""
+    """Seconds between two checks of the page."""
 
 
 class CaptchaWaitResult(Model):
@@ -53,7 +53,7 @@ class CaptchaWaitResult(Model):
 
 
 class Captchas:
-    """Finds CAPTCHAs by the marks that their makers' widgets leave in a page."""
+    """Finds CAPTCHAs by the elements that the vendors' widgets add to a page."""
 
     tag = "browser-captcha"
 
@@ -62,12 +62,12 @@ class Captchas:
 
     @operation("GET /v1/browser/captcha/detect", operation_id="detect", scope="browser")
     async def detect_captcha(self, request: Targeted) -> Reply[CaptchaReport]:
-        """Say whether the page shows a CAPTCHA, and which."""
+        """Report whether the page shows a CAPTCHA, and which."""
         return await with_hint(self._session, await self._look(request))
 
     @operation("POST /v1/browser/captcha/wait", operation_id="wait", scope="browser", read_only=True)
     async def wait_for_captcha(self, request: CaptchaWaitRequest) -> Reply[CaptchaWaitResult]:
-        """Wait until the page shows no CAPTCHA that is not solved; a person, or another program, solves it."""
+        """Wait until the page shows no unsolved CAPTCHA. A person, or another program, solves it."""
         deadline = time.monotonic() + request.timeout
         while True:
             resolved = await self._resolved(request)

@@ -12,30 +12,30 @@ from sandbox_server.features.browser.agent_files import save_json
 
 class ConsoleQuery(Model):
     clear: bool = False
-    """Drop the messages once they are listed."""
+    """Drop the messages once they are returned."""
 
 
 class ConsoleMessage(Model):
     type: str
-    """log, debug, info, warning, error or another of the browser's words."""
+    """log, debug, info, warning, error or another of the browser's levels."""
     text: str
     source: Literal["console", "exception", "browser"]
-    """What a script wrote, what it did not catch, or what the browser complained of."""
+    """What a script logged, an uncaught exception, or a message of the browser."""
     url: str | None
-    """The script or document that it is about."""
+    """The script or document that it refers to."""
     line: int | None
     """From 1."""
     column: int | None
     """From 1."""
     timestamp: str
-    """When, in ISO 8601."""
+    """ISO 8601."""
     page: str
     """Target id of the page."""
 
 
 class ExportConsoleRequest(Model):
     save_path: str
-    """Where the messages go, as a JSON list, in the agent's files; a file that is there is replaced."""
+    """Path of the JSON list in the agent's files. An existing file is replaced."""
     clear: bool = False
     """Drop the messages once they are written."""
 
@@ -43,11 +43,11 @@ class ExportConsoleRequest(Model):
 class ConsoleExported(Model):
     save_path: str
     messages: int
-    """How many are in the file."""
+    """How many messages the file has."""
 
 
 class ConsoleLog:
-    """Gives the messages of all tabs."""
+    """Returns the messages of all tabs."""
 
     tag = "browser-page"
 
@@ -57,7 +57,7 @@ class ConsoleLog:
 
     @operation("GET /v1/browser/page/console", scope="browser", operation_id="get_console", read_only=False)
     async def get_console(self, request: ConsoleQuery) -> list[ConsoleMessage]:
-        """List the latest messages of the consoles of all tabs, the oldest first; they outlive navigations and crashes."""
+        """List the latest console messages of all tabs, oldest first. They survive navigations and crashes."""
         messages = await self._messages()
         if request.clear:
             self._devtools.console.clear()
@@ -65,7 +65,7 @@ class ConsoleLog:
 
     @operation("POST /v1/browser/page/console/export", scope="browser", operation_id="export_console")
     async def export_console(self, request: ExportConsoleRequest) -> ConsoleExported:
-        """Write the messages of the consoles into a file."""
+        """Write the console messages into a file."""
         messages = await self._messages()
         await save_json(self._files, request.save_path, [message.model_dump() for message in messages])
         if request.clear:

@@ -17,33 +17,33 @@ MAX_COOKIES = 10_000
 
 class CookiesQuery(Model):
     urls: str | None = None
-    """Addresses with commas between them: only the cookies that a request to one of them would carry."""
+    """Comma-separated URLs: only the cookies that a request to one of them would carry."""
 
 
 class Cookie(Model):
-    """A cookie to set: of an address, or of a domain and a path."""
+    """A cookie to set, for a URL or for a domain and a path."""
 
     model_config = ConfigDict(frozen=True, defer_build=True, extra="allow")
 
     name: str
     value: str
     url: str | None = None
-    """Address that it is for, in place of `domain` and `path`."""
+    """URL that it is for, in place of `domain` and `path`."""
     domain: str | None = None
-    """Host, or with a dot before it every host below, too."""
+    """Host. With a leading dot, every host below it, too."""
     path: str | None = None
-    """Null is `/`."""
+    """Null means `/`."""
     expires: float | None = None
-    """Seconds of the epoch; null or -1 is as long as the browser runs."""
+    """Seconds since the epoch; null or -1 means a session cookie."""
     httpOnly: bool | None = None  # noqa: N815 - the contract's name
-    """Whether scripts do not see it."""
+    """Whether scripts cannot read it."""
     secure: bool | None = None
-    """Whether only HTTPS carries it."""
+    """Whether only HTTPS sends it."""
     sameSite: SameSite | None = None  # noqa: N815 - the contract's name
-    """Which requests from other sites carry it; null is the browser's own rule."""
+    """Which requests from other sites send it; null is the browser's default."""
 
     def wire(self) -> dict[str, Any]:
-        """The cookie as `Storage.setCookies` takes it."""
+        """Return the cookie in the form of `Storage.setCookies`."""
         known = self.model_dump(exclude={*(self.model_extra or {})}, exclude_none=True)
         if known.get("expires") == SESSION:
             del known["expires"]
@@ -52,11 +52,11 @@ class Cookie(Model):
 
 class SetCookiesRequest(Model):
     cookies: list[dict[str, Any]]
-    """Each with name and value, and with url or domain; a cookie that is there with the same name, domain and path is replaced."""
+    """Each has name and value, and url or domain. An existing cookie with the same name, domain and path is replaced."""
 
 
 class Cookies:
-    """Shows, sets and clears cookies."""
+    """Lists, sets and clears cookies."""
 
     tag = "browser-cookies"
 
@@ -71,7 +71,7 @@ class Cookies:
         try:
             return jar.sent_to(found, urls) if urls else found
         except ValueError:
-            raise InvalidFields([{"loc": ("urls",), "msg": "must be addresses with commas between them", "type": "url"}]) from None
+            raise InvalidFields([{"loc": ("urls",), "msg": "must be comma-separated URLs", "type": "url"}]) from None
 
     @operation("POST /v1/browser/cookies", scope="browser", operation_id="set_cookies", acts="cdp")
     async def set_cookies(self, request: SetCookiesRequest) -> None:
@@ -85,26 +85,26 @@ class Cookies:
 
 
 async def all_cookies(devtools: Devtools) -> list[dict[str, Any]]:
-    """Every cookie of the profile."""
-    return [jar.shown(cookie) for cookie in (await devtools.command("Storage.getCookies"))["cookies"]]
+    """Return every cookie of the profile."""
+    return [jar.to_storage_state(cookie) for cookie in (await devtools.command("Storage.getCookies"))["cookies"]]
 
 
 async def put_cookies(devtools: Devtools, given: list[dict[str, Any]], place: tuple[str, ...]) -> None:
-    """Set cookies; raises InvalidFields below `place`, and InvalidArgument where the browser takes one of them not."""
+    """Set cookies. Raises InvalidFields below `place`, and InvalidArgument if the browser rejects one of them."""
     wanted = [cookie.wire() for cookie in _checked(given, place)]
     if not wanted:
         return
     try:
         await devtools.command("Storage.setCookies", {"cookies": wanted})
     except DevtoolsRefused as error:
-        raise InvalidArgument(f"the browser does not take these cookies: {error}") from None
+        raise InvalidArgument(f"the browser rejected these cookies: {error}") from None
 
 
 def _checked(given: list[dict[str, Any]], place: tuple[str, ...]) -> list[Cookie]:
     from pydantic import ValidationError
 
     if len(given) > MAX_COOKIES:
-        raise InvalidFields([{"loc": place, "msg": f"may be {MAX_COOKIES}", "type": "too_long"}])
+        raise InvalidFields([{"loc": place, "msg": f"at most {MAX_COOKIES} cookies are allowed", "type": "too_long"}])
     found: list[Cookie] = []
     problems: list[dict[str, Any]] = []
     for number, each in enumerate(given):

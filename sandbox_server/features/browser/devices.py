@@ -1,4 +1,4 @@
-"""Pages as a phone or a tablet would be sent them: Chromium's own emulation, which is not Android."""
+"""Device emulation: pages are laid out as on a phone or tablet. This is Chromium's own emulation, not Android."""
 
 from typing import Annotated
 
@@ -8,33 +8,39 @@ from sandbox_server.core import Model
 from sandbox_server.drivers.browser.browser_client import BrowserClient
 
 PHONE_AGENT = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0.0.0 Mobile Safari/537.36"
-"""What Chrome on every phone sends (https://www.chromium.org/updates/ua-reduction)."""
+"""The user agent of Chrome on every phone (https://www.chromium.org/updates/ua-reduction)."""
 
 
 class Device(Model):
-    """What pages are to find: a size, a touch screen, a user agent with its client hints. The browser stays the one that it is."""
+    """The emulated device: a size, a touch screen, and a user agent with its client hints.
+
+    The browser stays Chromium on Linux.
+    """
 
     width: Annotated[int, Field(ge=1, le=10_000)] = 412
     """Width of the page in CSS pixels."""
     height: Annotated[int, Field(ge=1, le=10_000)] = 915
     """Height of the page in CSS pixels."""
     scale: Annotated[float, Field(gt=0, le=10)] = 1.0
-    """Pixels of the device to one CSS pixel."""
+    """Device pixels per CSS pixel."""
     mobile: bool = True
-    """Whether pages are laid out as on a phone: the viewport meta tag counts, scroll bars lie over the page."""
+    """Whether pages are laid out as on a phone: the viewport meta tag applies, and scroll bars overlay the page."""
     touch: bool = True
-    """Whether there is a touch screen; the mouse then touches."""
+    """Whether there is a touch screen. The mouse then sends touch events."""
     user_agent: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    """User agent to send; null is that of Chrome on a phone where `mobile`, else the browser's own."""
+    """The user agent; null is Chrome's on a phone if `mobile`, else the browser's own."""
     platform: Annotated[str, Field(max_length=100)] | None = None
-    """Name of the system in client hints, as in `Android`; null is that where `mobile`, else `Linux`."""
+    """The platform in client hints; null is `Android` if `mobile`, else `Linux`."""
     platform_version: Annotated[str, Field(max_length=100)] = ""
-    """Version of the system in client hints."""
+    """The platform's version in client hints."""
     model: Annotated[str, Field(max_length=100)] = ""
-    """Name of the device in client hints."""
+    """The device's model in client hints."""
 
     def commands(self, own_agent: str, version: str) -> dict[str, dict[str, object]]:
-        """The DevTools commands for a page (domain Emulation), in this order; `version` is Chromium's major one."""
+        """Return the DevTools commands for a page (domain Emulation), in order.
+
+        `version` is Chromium's major version.
+        """
         metrics: dict[str, object] = {"width": self.width, "height": self.height, "deviceScaleFactor": self.scale, "mobile": self.mobile}
         commands: dict[str, dict[str, object]] = {
             "Emulation.setDeviceMetricsOverride": metrics,
@@ -57,13 +63,13 @@ class Device(Model):
 
 
 class Devices:
-    """Shows pages the device that was asked for last."""
+    """Applies the last requested device to pages."""
 
     def __init__(self, owner: BrowserClient) -> None:
         self._owner = owner
 
     async def emulate(self, device: Device | None) -> None:
-        """Let pages find another device, or, with None, the one that there is."""
+        """Emulate a device; None ends the emulation."""
         if device is None:
             await self._owner.emulate(None)
             return

@@ -1,4 +1,4 @@
-"""What the browser downloaded."""
+"""The browser's downloads."""
 
 from typing import Literal
 
@@ -11,15 +11,15 @@ from sandbox_server.drivers.devtools.har import moment
 class DownloadState(Model):
     suggested_filename: str
     url: str | None
-    """Null for one that began while nobody watched the browser."""
+    """Null for a download that began while the browser was not observed."""
     state: Literal["in_progress", "completed", "canceled", "failed"]
     path: str | None
-    """The file, once it is among the agent's."""
+    """Path in the agent's files, once it is there."""
     received_bytes: int
     total_bytes: int | None
-    """Null where the server did not say."""
+    """Null if the server did not say."""
     started: str
-    """When, in ISO 8601."""
+    """Start time in ISO 8601."""
     error: str | None
     """Why there is no file."""
 
@@ -37,7 +37,7 @@ class DownloadList:
         "GET /v1/browser/downloads", scope="browser", tool="browser_get_download_list", aliases=("sandbox_browser_get_download_list",)
     )
     async def list_downloads(self) -> list[DownloadState]:
-        """List the browser's downloads and where their files are, the oldest first."""
+        """List the browser's downloads and the paths of their files, oldest first."""
         await self._devtools.connection()
         for download in self._downloads.all:
             download.told |= download.state != "in_progress"

@@ -1,4 +1,4 @@
-"""The 16 GUI actions, as the contract has them on the wire: pixels of the display, which need not be whole."""
+"""The 16 GUI actions in the contract's form. Coordinates are pixels of the display, and may be fractions."""
 
 from typing import Annotated, Literal
 
@@ -24,15 +24,15 @@ class MoveToAction(Model):
 class MoveRelAction(Model):
     action_type: Literal["MOVE_REL"] = "MOVE_REL"
     x_offset: float
-    """How far to the right of where it is."""
+    """Distance to the right of its position."""
     y_offset: float
-    """How far down from where it is."""
+    """Distance below its position."""
 
 
 class ClickAction(Model):
     action_type: Literal["CLICK"] = "CLICK"
     x: float | None = None
-    """Where; null for where the pointer is."""
+    """Position; null for the pointer's position."""
     y: float | None = None
     button: Button = "left"
     num_clicks: Literal[1, 2, 3] = 1
@@ -51,21 +51,21 @@ class MouseUpAction(Model):
 class RightClickAction(Model):
     action_type: Literal["RIGHT_CLICK"] = "RIGHT_CLICK"
     x: float | None = None
-    """Where; null for where the pointer is."""
+    """Position; null for the pointer's position."""
     y: float | None = None
 
 
 class DoubleClickAction(Model):
     action_type: Literal["DOUBLE_CLICK"] = "DOUBLE_CLICK"
     x: float | None = None
-    """Where; null for where the pointer is."""
+    """Position; null for the pointer's position."""
     y: float | None = None
 
 
 class DragToAction(Model):
     action_type: Literal["DRAG_TO"] = "DRAG_TO"
     x: float
-    """Target x-coordinate; the left button is held on the way."""
+    """Target x-coordinate. The left button is held on the way."""
     y: float
     """Target y-coordinate."""
 
@@ -73,36 +73,36 @@ class DragToAction(Model):
 class DragRelAction(Model):
     action_type: Literal["DRAG_REL"] = "DRAG_REL"
     x_offset: float
-    """How far to the right of where it is; the left button is held on the way."""
+    """Distance to the right of its position. The left button is held on the way."""
     y_offset: float
-    """How far down from where it is."""
+    """Distance below its position."""
 
 
 class ScrollAction(Model):
     action_type: Literal["SCROLL"] = "SCROLL"
     dx: Annotated[int, Field(ge=-MAX_SCROLL, le=MAX_SCROLL)] = 0
-    """Pixels to the right, about; negative is to the left."""
+    """Approximate pixels to the right; negative is left."""
     dy: Annotated[int, Field(ge=-MAX_SCROLL, le=MAX_SCROLL)] = 0
-    """Pixels down, about; negative is up."""
+    """Approximate pixels down; negative is up."""
 
 
 class TypingAction(Model):
     action_type: Literal["TYPING"] = "TYPING"
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
     use_clipboard: bool | None = True
-    """Whether text that keys suit badly may be pasted: long, of several lines, or with characters that no key has."""
+    """Whether text that is hard to type may be pasted: long, of several lines, or with characters that have no key."""
 
 
 class PressAction(Model):
     action_type: Literal["PRESS"] = "PRESS"
     key: str
-    """A key's name, as in `enter`, `f5`, `ctrl`, or a character."""
+    """A key's name, such as `enter`, `f5`, `ctrl`, or a character."""
 
 
 class KeyDownAction(Model):
     action_type: Literal["KEY_DOWN"] = "KEY_DOWN"
     key: str
-    """A key's name, or a character; it is held until KEY_UP, or for a minute without another action."""
+    """A key's name, or a character. It is held until KEY_UP, or for a minute without another action."""
 
 
 class KeyUpAction(Model):
@@ -120,7 +120,7 @@ class HotkeyAction(Model):
 class WaitAction(Model):
     action_type: Literal["WAIT"] = "WAIT"
     duration: Annotated[float, Field(gt=0, le=MAX_WAIT)]
-    """Duration to wait in seconds."""
+    """Seconds to wait."""
 
 
 type AnyAction = Annotated[
@@ -145,4 +145,4 @@ type AnyAction = Annotated[
 
 
 class Action(RootModel[AnyAction]):
-    """One action, told apart by its `action_type`."""
+    """One action. `action_type` tells which."""

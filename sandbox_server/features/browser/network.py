@@ -1,4 +1,4 @@
-"""The browser's requests: headers that are added, answers that are replaced, and the log of them all."""
+"""The browser's requests: extra headers, mocked responses, and the log of all requests."""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -25,14 +25,14 @@ type Headers = dict[str, str]
 
 class HeadersRequest(Model):
     headers: Headers
-    """Header fields by name, for every request from now on; they replace those that were set before, and none at all removes them."""
+    """Header fields by name, for every request from now on. They replace earlier ones; an empty object removes them."""
 
 
 class ScopedHeadersRequest(Model):
     origin: str
-    """Scheme, host and port, as in `https://example.com`."""
+    """Scheme, host and port, such as `https://example.com`."""
     headers: Headers
-    """Header fields for the requests to this origin; they replace those that were set for it, and none at all removes them."""
+    """Header fields for the requests to this origin. They replace earlier ones for it; an empty object removes them."""
 
 
 class RouteResponse(Model):
@@ -46,11 +46,11 @@ class RouteResponse(Model):
 
 class RouteRequest(Model):
     url_pattern: str
-    """Addresses: `*` is anything but a slash, `**` anything, `{a,b}` one of several. The latest route that matches holds."""
+    """URL pattern: `*` matches anything but a slash, `**` anything, `{a,b}` one of several. The latest matching route wins."""
     response: RouteResponse | None = None
-    """The answer in place of the network's. Null, without `abort`: the network's own."""
+    """The mocked response. Null, without `abort`: the network's own."""
     abort: bool = False
-    """Let the requests fail."""
+    """Whether the requests fail."""
 
 
 class RouteRemoval(Model):
@@ -60,42 +60,42 @@ class RouteRemoval(Model):
 
 class RequestsQuery(Model):
     filter: str | None = None
-    """Part of the address; with `*` in it, a pattern as for routes."""
+    """Part of the URL; with `*` in it, a pattern as for routes."""
     limit: int = 100
-    """How many, the latest."""
+    """Limit; the latest requests are returned."""
 
 
 class LoggedRequest(Model):
     url: str
     method: str
     resource_type: str
-    """document, stylesheet, image, script, xhr, fetch, websocket or another of the browser's words."""
+    """document, stylesheet, image, script, xhr, fetch, websocket or another of the browser's types."""
     status: int | None
-    """Null while there is no answer, and where there was none."""
+    """Null while there is no response, or if there was none."""
     status_text: str
     mime_type: str
     from_cache: bool
     failure: str | None
-    """Why there was no answer."""
+    """Why there was no response."""
     started: str
-    """When, in ISO 8601."""
+    """Start time in ISO 8601."""
     duration: float | None
-    """Seconds; null while it takes."""
+    """Seconds; null while it is open."""
     size: int
-    """Bytes that came over the network."""
+    """Bytes received over the network."""
     page: str
-    """Target id of the page that asked."""
+    """Target id of the requesting page."""
 
 
 class ExportHarRequest(Model):
     save_path: str
-    """Where the archive goes, in the agent's files; a file that is there is replaced."""
+    """Path of the archive in the agent's files. An existing file is replaced."""
 
 
 class Exported(Model):
     save_path: str
     entries: int
-    """How many are in the file."""
+    """How many requests the file has."""
     size: int
     """Bytes of the file."""
 
@@ -119,14 +119,14 @@ class Network:
 
     @operation("POST /v1/browser/network/scoped_headers", scope="browser", operation_id="set_scoped_headers", acts="cdp")
     async def set_scoped_headers(self, request: ScopedHeadersRequest) -> None:
-        """Add header fields to the requests to one origin, and to no other."""
+        """Add header fields to the requests to one origin only."""
         _require(problem(request.headers, request=True), "headers")
         self._devtools.rules.scope(_origin(request.origin), dict(request.headers))
         await self._devtools.apply_rules()
 
     @operation("POST /v1/browser/network/route", scope="browser", operation_id="add_route", acts="cdp")
     async def add_route(self, request: RouteRequest) -> None:
-        """Answer matching requests in place of the network, or let them fail; a route with the same pattern is replaced."""
+        """Mock the responses to matching requests, or abort the requests. A route with the same pattern is replaced."""
         self._devtools.rules.add(RequestRoute(_glob(request.url_pattern), _answer(request.response), request.abort))
         await self._devtools.apply_rules()
 
@@ -139,7 +139,7 @@ class Network:
 
     @operation("GET /v1/browser/network/requests", scope="browser", operation_id="get_requests")
     async def get_requests(self, request: RequestsQuery) -> Reply[list[LoggedRequest]]:
-        """List the latest requests of the browser, of all tabs, the oldest first."""
+        """List the latest requests of all tabs, oldest first."""
         if request.limit < 0:
             raise InvalidFields([{"loc": ("limit",), "msg": "must not be negative", "type": "greater_than_equal"}])
         await self._devtools.connection()
@@ -152,8 +152,8 @@ class Network:
     async def export_har(self, request: ExportHarRequest) -> Exported:
         """Write the log of requests into a file, as an HTTP Archive 1.2.
 
-        With all header fields and cookies, what was posted up to 64 KiB each, and answers that are text up to 256 KiB each, the latest
-        16 MiB of them.
+        It has all header fields and cookies, posted data up to 64 KiB each, and text responses up to 256 KiB each, the
+        latest 16 MiB of them.
         """
         browser = (await self._devtools.command("Browser.getVersion"))["product"]
         document = har.archive(list(self._devtools.traffic), version=self._version, browser=browser)

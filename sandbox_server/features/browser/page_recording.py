@@ -1,4 +1,4 @@
-"""Films of one page: what is painted in it, without the browser around it."""
+"""Recordings of one page, without the browser's bars."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -18,20 +18,20 @@ from sandbox_server.drivers.video.recordings import Recordings
 
 MAX_FPS = 60
 MAX_SECONDS = 3600.0
-"""The longest film; one that nobody stops ends after it."""
+"""Limit in seconds of a recording."""
 BEST_CRF, WORST_CRF = 18, 43
-"""Of H.264, for quality 100 and 0."""
+"""The H.264 CRF for quality 100 and 0."""
 
 
 class PageRecordRequest(Model):
     action: Literal["once", "start", "pause", "resume", "stop", "status"] = "once"
-    """`once` records for `duration` and answers at the end; the others begin a film, hold it, go on, end it, or ask about it."""
+    """`once` records for `duration` and answers at the end; the others start, pause, resume, stop or look up a recording."""
     save_path: str | None = None
-    """Where the film goes, and by which it is named afterwards. Null: a new file in /tmp/recordings, or the latest film."""
+    """Path of the recording, which also identifies it. Null: a new file in /tmp/recordings, or the latest recording."""
     duration: Annotated[float, Field(gt=0)] = 10
     """Seconds, at most 3600; for `once`."""
     fps: Annotated[int, Field(gt=0)] = 15
-    """Pictures per second, at most 60; where nothing changes, one."""
+    """Frames per second, at most 60; one while nothing changes."""
     quality: Annotated[int, Field(ge=0, le=100)] = 80
 
 
@@ -60,11 +60,12 @@ class PageRecordings:
 
     @operation("POST /v1/browser/page/record", scope="browser", operation_id="record", shows=False)
     async def record(self, request: PageRecordRequest) -> dict[str, Any]:
-        """Record the page of the tab in front as a film.
+        """Record the page of the tab in front as a video.
 
-        The file is MP4 with H.264, and plays up to its last second whatever happens to the recording. Several may be recorded at once, into
-        different files. The answer has status (idle, recording, paused, stopped), save_path, duration, frames, file_size_bytes, error and
-        recordings, the paths of all that run. While a person is private the film shows a placeholder.
+        The file is MP4 with H.264. It stays playable up to its last second if the recording is interrupted. Several
+        recordings may run at once, into different files. The answer has status (idle, recording, paused, stopped),
+        save_path, duration, frames, file_size_bytes, error and recordings, the paths of all running ones. In private
+        mode the video shows a placeholder.
         """
         if request.action in ("once", "start"):
             recording: Recording | None = await self._start(request)
@@ -114,7 +115,7 @@ def _require_bounds(request: PageRecordRequest) -> None:
 
 
 async def _ended(recording: Recording) -> None:
-    """Wait for the end; a caller who leaves ends it, and its file is whole."""
+    """Wait for the end. If the caller disconnects, the recording stops, and its file is complete."""
     try:
         await recording.ended()
     except asyncio.CancelledError:

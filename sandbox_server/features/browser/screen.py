@@ -1,4 +1,4 @@
-"""The browser by pixels: mouse and keyboard actions on the desktop."""
+"""The screen: mouse and keyboard actions by pixels, and the screen's size."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ class ActionDone(Model):
 
 
 class ActionResponse(Model):
-    """The contract's envelope, with the result beside `data` as older clients read it."""
+    """The contract's envelope. The result is repeated beside `data` for older clients."""
 
     success: bool = True
     message: str | None = "Operation successful"
@@ -39,24 +39,24 @@ class ActionResponse(Model):
 
 class ActionCall(Model):
     action: AnyAction
-    """What to do, told apart by `action_type`."""
+    """The action. `action_type` tells which."""
 
 
 class BatchRequest(Model):
     actions: Annotated[list[AnyAction], Field(min_length=1, max_length=MAX_ACTIONS)]
-    """What to do, in this order; what they leave pressed is released at the end."""
+    """Actions in this order. What they leave pressed is released at the end."""
     until: Literal["sent", "settle"] = "sent"
-    """When to answer: at once, or when nothing on the screen changes any more, after five seconds at the latest."""
+    """When to answer: at once, or when the screen has stopped changing, at most five seconds later."""
     screenshot: LookRequest | None = None
-    """A picture to take then, as `look` takes it; null for none."""
+    """A screenshot to take then, as `look` takes it; null for none."""
 
 
 class BatchResult(Model):
     actions_performed: list[str]
     settled: bool | None
-    """Whether the screen came to rest; null where that was not waited for."""
+    """Whether the screen has stopped changing; null if that was not requested."""
     screenshot: Picture | None
-    """The screen after it all; null where none was asked for."""
+    """The screen afterwards; null if not requested."""
 
 
 class Resolution(Model):
@@ -68,16 +68,16 @@ class Resolution(Model):
 
 class BrowserConfigRequest(Model):
     resolution: Resolution | None = None
-    """The size of the screen: any from 64x64 to 3840x2160."""
+    """The size of the screen, from 64x64 to 3840x2160."""
     device: Annotated[Device | None, NullCounts()] = None
-    """The device that pages are to find, until it is null again; pages that are open follow when they are loaded again."""
+    """The device to emulate; null ends the emulation. Open pages change when they are reloaded."""
 
 
 type Emulate = Callable[[Device | None], Awaitable[None]]
 
 
 class BrowserScreen:
-    """Acts on the desktop; one caller's actions at a time. `emulate` is None where there is no browser."""
+    """Acts on the desktop, for one caller at a time. `emulate` is None if there is no browser."""
 
     tag = "browser"
 
@@ -88,24 +88,24 @@ class BrowserScreen:
 
     @operation("POST /v1/browser/actions", scope="control", envelope=False, acts="gui")
     async def execute_action(self, request: Action) -> ActionResponse:
-        """Do one thing with the mouse or the keyboard.
+        """Perform one mouse or keyboard action.
 
-        A key or button that is left down is released after a minute without another action. Points outside the screen and unknown keys
-        are refused before anything is done.
+        A key or button that is left down is released after a minute without another action. Points outside the screen
+        and unknown keys are refused before anything is done.
         """
         data = await self._act(request.root)
         return ActionResponse(data=data, action_performed=data.action_performed)
 
     @operation("POST /v1/browser/action", scope="control", tool="sandbox_browser_execute_action", acts="gui")
     async def act(self, request: ActionCall) -> ActionDone:
-        """Do one thing with the mouse or the keyboard, as `execute_action` does."""
+        """Perform one mouse or keyboard action, as `execute_action` does."""
         return await self._act(request.action)
 
     @operation("POST /v1/browser/actions/batch", scope="control", acts="gui")
     async def execute_actions(self, request: BatchRequest) -> BatchResult:
-        """Do several things in a row; nothing of anybody else's comes between them.
+        """Perform several actions in a row. Actions of other callers never interleave.
 
-        An action that cannot be done ends the row: those before it were done, and the error names it.
+        The first failing action ends the row. Those before it were done, and the error names it.
         """
         if request.screenshot:
             await check(self._desktop, request.screenshot, ("screenshot",))
@@ -118,7 +118,7 @@ class BrowserScreen:
 
     @operation("POST /v1/browser/config", scope="browser", acts="gui")
     async def set_config(self, request: BrowserConfigRequest) -> None:
-        """Change the size of the screen, or the device that pages find."""
+        """Change the size of the screen, or the emulated device."""
         if request.resolution is not None:
             await self._resize(request.resolution)
         if "device" in request.model_fields_set:

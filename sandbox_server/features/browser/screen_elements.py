@@ -1,4 +1,4 @@
-"""What is on the screen, by names that can be clicked: windows, and what the page in front has to click."""
+"""Elements on the screen that can be clicked by reference: windows, and elements of the page in front."""
 
 import asyncio
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from sandbox_server.drivers.x11.pointer import Button
 from sandbox_server.drivers.x11.windows import X11Window
 
 RAISE_SECONDS = 2.0
-"""How long a window manager may take to bring a window to the front."""
+"""Seconds for a window manager to raise a window."""
 RAISE_PAUSE = 0.01
 
 
@@ -27,14 +27,14 @@ class Point(Model):
 
 class WindowOnScreen(Model):
     ref: str
-    """Its name for as long as it is open."""
+    """Its reference, valid while it is open."""
     title: str
     program: str
-    """The class that the program gives its windows, as in `Chromium`."""
+    """The window class, such as `Chromium`."""
     pid: int | None
     dialog: bool
     focused: bool
-    """Whether it gets what is typed."""
+    """Whether it has the keyboard focus."""
     hidden: bool
     """Minimised."""
     x: int
@@ -49,7 +49,7 @@ class WindowOnScreen(Model):
 
 class ElementOnScreen(Model):
     ref: str
-    """Its name until the page goes to another document."""
+    """Its reference, valid until the page navigates."""
     window: str
     """The ref of the browser's window."""
     tag: str
@@ -59,10 +59,10 @@ class ElementOnScreen(Model):
     name: str
     """Its label or its text, at most 200 characters."""
     value: str | None
-    """What is in it; of a password field only whether there is anything."""
+    """Its value; of a password field only whether it is empty."""
     disabled: bool
     in_viewport: bool
-    """Whether any of it is in sight without scrolling."""
+    """Whether any of it is visible without scrolling."""
     x: int
     """Left edge, in pixels of the screen."""
     y: int
@@ -80,33 +80,33 @@ class ElementList(Model):
     """Height of the screen in pixels."""
     pointer: Point
     focus: str | None
-    """The ref of the window that gets what is typed."""
+    """The ref of the focused window."""
     windows: list[WindowOnScreen]
     """From the topmost to the lowest."""
     elements: list[ElementOnScreen]
-    """What can be clicked or filled in the page in front, in the order in which that shows it; at most 1,000."""
+    """Clickable and fillable elements of the page in front, in page order; at most 1,000."""
 
 
 class ElementClickRequest(Model):
     ref: Annotated[str, Field(pattern=r"^(w[0-9a-f]{1,8}|e[0-9a-f]{8}\.[0-9]{1,7})$")]
-    """Of an element, as `read_elements` names it."""
+    """Reference of an element or window from `read_elements`."""
     button: Literal["left", "middle", "right"] = "left"
     num_clicks: Annotated[int, Field(ge=1, le=3)] = 1
-    """Times that the button is pressed."""
+    """Number of clicks."""
 
 
 class Clicked(Model):
     ref: str
     by: Literal["pointer", "cdp"]
-    """What clicked: the pointer of the screen, or the browser by itself, where something covers the element."""
+    """What clicked: the pointer, or the browser itself if the element is covered."""
     x: int | None
-    """Where on the screen, in pixels; null where no pointer did it."""
+    """Position on the screen in pixels; null if no pointer was used."""
     y: int | None
-    """Where on the screen, in pixels; null where no pointer did it."""
+    """Position on the screen in pixels; null if no pointer was used."""
 
 
 class ScreenElements:
-    """Lists what is on the screen and clicks it."""
+    """Lists and clicks the elements on the screen."""
 
     tag = "screen"
 
@@ -117,9 +117,10 @@ class ScreenElements:
 
     @operation("GET /v1/screen/elements", scope="browser", tool="sandbox_screen_elements")
     async def read_elements(self) -> Reply[ElementList]:
-        """List the windows on the screen, which of them has the focus, and what the page in front has to click or to fill.
+        """List the windows on the screen, the focused one, and the elements of the page in front.
 
-        All places are pixels of the screen. `click_element` takes the refs; one names the same thing for as long as that is there.
+        Positions are in pixels of the screen. `click_element` takes the refs. A ref stays valid while its element
+        exists.
         """
         windows = [_on_screen(window) for window in await self._desktop.windows.all()]
         width, height = await self._desktop.screen.size()
@@ -132,20 +133,21 @@ class ScreenElements:
 
     @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", acts="gui")
     async def click_element(self, request: ElementClickRequest) -> Clicked:
-        """Click an element of the page in front, or the middle of a window, which comes to the front before.
+        """Click an element of the page in front, or the middle of a window, which is raised first.
 
-        The pointer does it where it gets to the element, else the browser does; the answer says which. 409 for what is no longer there.
+        The pointer clicks if it can reach the element, else the browser does, as the answer says. 409 if the element no
+        longer exists.
         """
         async with self._turns.take(hold=False):
             if request.ref.startswith("e"):
                 return await self._click_in_page(request)
-            window = await self._raised(int(request.ref[1:], 16))
+            window = await self._wait_for_focus(int(request.ref[1:], 16))
             x, y = await self._middle(window)
             await self._click(x, y, request.button, request.num_clicks)
         return Clicked(ref=request.ref, by="pointer", x=x, y=y)
 
     async def _elements(self, windows: list[WindowOnScreen]) -> tuple[list[ElementOnScreen], str | None]:
-        """The page's elements where a browser's window is to be seen, and else, or where the page does not tell, why there are none."""
+        """Return the page's elements if a browser window is visible; else none and the reason."""
         window = next((window for window in windows if _is_browser(window)), None)
         if window is None:
             return [], None
@@ -155,17 +157,17 @@ class ScreenElements:
             return [], f"The page's elements are not listed: {failure.message}"
 
     async def _show_browser(self) -> None:
-        """Bring the browser to the front, unless a dialog is: a page in a window that is covered stands still."""
+        """Raise the browser window, unless a dialog is in front: a covered page is not painted."""
         windows = await self._desktop.windows.all()
         browser = next((window for window in windows if _is_browser(window)), None)
         if browser and windows[0] != browser and not windows[0].dialog:
-            await self._raised(browser.xid)
+            await self._wait_for_focus(browser.xid)
 
     async def _click_in_page(self, request: ElementClickRequest) -> Clicked:
         await self._show_browser()
 
         async def point(at: tuple[int, int]) -> None:
-            await self._desktop.pointer.move(at[0] - 1, at[1])  # where it is there already, it would not move
+            await self._desktop.pointer.move(at[0] - 1, at[1])  # without a movement there would be no event
             await self._desktop.pointer.move(*at)
 
         async def press(_: tuple[int, int]) -> None:
@@ -174,8 +176,8 @@ class ScreenElements:
         at = await self._page.click(request.ref, button=request.button, times=request.num_clicks, point=point, press=press)
         return Clicked(ref=request.ref, by="cdp" if at is None else "pointer", x=at and at[0], y=at and at[1])
 
-    async def _raised(self, xid: int) -> X11Window:
-        """The window, once it has the focus: the window manager acts in its own time."""
+    async def _wait_for_focus(self, xid: int) -> X11Window:
+        """Return the window once it has the focus, which the window manager gives asynchronously."""
         window = await self._desktop.windows.activate(xid)
         try:
             async with asyncio.timeout(RAISE_SECONDS):
@@ -183,11 +185,11 @@ class ScreenElements:
                     await asyncio.sleep(RAISE_PAUSE)
                     window = await self._desktop.windows.read(xid)
         except TimeoutError:
-            raise Conflict(f"the window {window.title!r} does not come to the front") from None
+            raise Conflict(f"the window {window.title!r} could not be brought to the front") from None
         return window
 
     async def _middle(self, window: X11Window) -> tuple[int, int]:
-        """The middle of the part of a window that is on the screen."""
+        """Return the middle of the visible part of a window."""
         width, height = await self._desktop.screen.size()
         left, right = max(0, window.x), min(width, window.x + window.width)
         top, bottom = max(0, window.y), min(height, window.y + window.height)

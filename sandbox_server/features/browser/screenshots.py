@@ -1,4 +1,4 @@
-"""Pictures of the screen, for programs as the contract has them and for agents with what is on them."""
+"""Screenshots of the screen, for programs in the contract's form and for agents with a description."""
 
 import base64
 import json
@@ -29,9 +29,9 @@ class PictureRequest(Model):
     height: Annotated[int, Field(gt=0)] | None = None
     """Height of the region; null is down to the bottom of the screen."""
     scale: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Size of the picture over that of the region."""
+    """Scale of the image."""
     cursor: bool = True
-    """Whether the pointer is in the picture."""
+    """Whether the pointer is included."""
 
 
 class ScreenshotRequest(PictureRequest):
@@ -43,11 +43,11 @@ class LookRequest(PictureRequest):
 
 
 class Picture(Model):
-    """A picture within JSON."""
+    """An image within JSON."""
 
     media_type: str
     data: str
-    """The picture, base64."""
+    """The image in Base64."""
     width: int
     """In pixels."""
     height: int
@@ -55,7 +55,7 @@ class Picture(Model):
 
 
 class Pictures:
-    """Takes pictures of the desktop's screen."""
+    """Takes screenshots of the desktop."""
 
     tag = "browser"
 
@@ -64,9 +64,10 @@ class Pictures:
 
     @operation("GET /v1/browser/screenshot", scope="browser", operation_id="screenshot", media_type=MEDIA_TYPES)
     async def screenshot(self, request: ScreenshotRequest) -> Blob:
-        """Take a picture of the screen.
+        """Take a screenshot.
 
-        The headers `x-screen-width`, `x-screen-height`, `x-image-width` and `x-image-height` say how large both are.
+        The headers `x-screen-width`, `x-screen-height`, `x-image-width` and `x-image-height` have the sizes of screen
+        and image.
         """
         return _blob(await take(self._desktop, request), request.format)
 
@@ -78,10 +79,11 @@ class Pictures:
         media_type=MEDIA_TYPES,
     )
     async def look(self, request: LookRequest) -> Blob:
-        """Take a picture of the screen, and say how large it is, where the pointer is and which window is active.
+        """Take a screenshot, with the sizes, the pointer's position and the active window.
 
-        That is a JSON object in the header `x-about`: `screen` and `image` with width and height, `cursor` with x and y, all in pixels,
-        and `active_window` with title and program, or null. Points that actions take are those of the screen, not of a scaled image.
+        They are a JSON object in the header `x-about`: `screen` and `image` with width and height, `cursor` with x and
+        y, all in pixels, and `active_window` with title and program, or null. Actions take coordinates of the screen,
+        not of a scaled image.
         """
         x, y = await self._desktop.pointer.position()
         active = next((window for window in await self._desktop.windows.all() if window.focused), None)
@@ -91,19 +93,22 @@ class Pictures:
 
 
 async def check(desktop: Desktop, request: PictureRequest, place: tuple[str, ...] = ()) -> ScreenRegion | None:
-    """The region that is asked for, None for the whole screen; raises InvalidFields, with `place` before the fields, if it is not on it."""
+    """Return the requested region, None for the whole screen.
+
+    Raises InvalidFields, with `place` before the fields, if it is not on the screen.
+    """
     return _region(request, await desktop.screen.size(), place)
 
 
 async def take(desktop: Desktop, request: ScreenshotRequest | LookRequest) -> Shot:
-    """Take the picture that is asked for; raises InvalidFields for a region that is not on the screen."""
+    """Take the requested screenshot; raises InvalidFields for a region that is not on the screen."""
     region = await check(desktop, request)
     form = _FORMATS[request.format]
     return await desktop.screen.shoot(form, quality=request.quality, region=region, scale=request.scale, cursor=request.cursor)
 
 
 async def picture(desktop: Desktop, request: LookRequest) -> Picture:
-    """Take the picture that is asked for, for an answer that is JSON."""
+    """Take the requested screenshot for a JSON answer."""
     shot = await take(desktop, request)
     data = base64.b64encode(shot.body).decode("ascii")
     return Picture(media_type=f"image/{_FORMATS[request.format]}", data=data, width=shot.size[0], height=shot.size[1])

@@ -1,4 +1,4 @@
-"""Being signed in, as a file: cookies, local storage and databases, in the form of Playwright's storage state."""
+"""Sign-ins saved to a file: cookies, local storage and IndexedDB, in the form of Playwright's storage state."""
 
 from typing import Annotated, Any
 
@@ -16,12 +16,12 @@ from sandbox_server.features.browser.cookies import all_cookies, put_cookies
 
 class SaveStateRequest(Model):
     path: str
-    """Where the state goes, in the agent's files; a file that is there is replaced. Whoever reads it can be who you are."""
+    """Path in the agent's files. An existing file is replaced. The file signs its reader in to your sites."""
 
 
 class LoadStateRequest(Model):
     path: str
-    """A file that was saved so, or by Playwright's `storage_state`."""
+    """A file from `save`, or from Playwright's `storage_state`."""
 
 
 class Item(Model):
@@ -30,7 +30,7 @@ class Item(Model):
 
 
 class ObjectStore(Model):
-    """A part of a database; what else is in it is passed on to the browser as it is."""
+    """An object store of a database. Unknown keys are passed on to the browser."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -52,7 +52,7 @@ class OriginState(Model):
 
 
 class SavedState(Model):
-    """Playwright's storage state; what else is in it is passed over."""
+    """Playwright's storage state. Unknown keys are ignored."""
 
     cookies: list[dict[str, Any]] = Field(default_factory=list)
     origins: list[OriginState] = Field(default_factory=list)
@@ -61,13 +61,13 @@ class SavedState(Model):
 class StateMoved(Model):
     path: str
     cookies: int
-    """How many there are."""
+    """The number of cookies."""
     origins: int
-    """Of how many origins there is local storage or a database."""
+    """The number of origins with local storage or a database."""
 
 
 class BrowserState:
-    """Saves and loads who the browser is."""
+    """Saves and loads the storage state."""
 
     tag = "browser-state"
 
@@ -80,7 +80,7 @@ class BrowserState:
     async def save(self, request: SaveStateRequest) -> Reply[StateMoved]:
         """Save all cookies, and the local storage and IndexedDB of every origin that is open or was visited since the server started.
 
-        What has no form in JSON, such as a file in a database, is left out, and the hint says so.
+        Values that JSON cannot represent, such as files, are left out, and the hint says so.
         """
         cookies = await all_cookies(self._devtools)
         found = await self._storage.read(await self._storage.origins())
@@ -91,10 +91,10 @@ class BrowserState:
 
     @operation("POST /v1/browser/state/load", scope="browser", operation_id="load", acts="cdp")
     async def load(self, request: LoadStateRequest) -> StateMoved:
-        """Set what is in a file, beside what is there; pages see it when they are loaded next."""
+        """Load a file, in addition to the existing state. Pages see it when they are reloaded."""
         state = _state(await load_json(self._files, request.path), request.path)
         await put_cookies(self._devtools, state.cookies, ("cookies",))
-        await self._storage.write({each.origin: _stored(each) for each in state.origins})
+        await self._storage.write({each.origin: _storage_of(each) for each in state.origins})
         return StateMoved(path=request.path, cookies=len(state.cookies), origins=len(state.origins))
 
 
@@ -103,7 +103,7 @@ def _origin(origin: str, stored: Stored) -> dict[str, Any]:
     return {"origin": origin, "localStorage": stored.items, **databases}
 
 
-def _stored(origin: OriginState) -> Stored:
+def _storage_of(origin: OriginState) -> Stored:
     return Stored([item.model_dump() for item in origin.localStorage], [database.model_dump() for database in origin.indexedDB])
 
 

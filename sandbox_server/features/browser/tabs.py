@@ -1,4 +1,4 @@
-"""The tabs of the browser, as a person sees them."""
+"""The tabs of the browser."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHANGE_SECONDS = 10.0
-"""For a tab to open, close or come to the front."""
+"""Seconds for a tab to open, close or come to the front."""
 
 
 class TabRef(Model):
     index: Annotated[int, Field(ge=0)]
-    """Its place, as the list of tabs counts them."""
+    """Its index in the list of tabs."""
 
 
 class CreatePageRequest(Model):
     url: Annotated[str, Field(max_length=2_000_000)] | None = None
-    """What it shows; null is a blank page."""
+    """The URL to open; null is a blank page."""
 
 
 class TabState(Model):
     index: int
-    """Its place, from 0; it changes when a tab before it is closed or moved."""
+    """Its position, from 0. It changes when a tab before it is closed or moved."""
     url: str
     title: str
     active: bool
-    """Whether it is in front, which is what operations on a page mean unless they name a tab."""
+    """Whether it is in front. Operations on a page use it unless they name a tab."""
 
 
 class BrowserTabs:
-    """Opens, closes and shows tabs; also those whose page crashed or hangs."""
+    """Opens, closes and activates tabs, also those whose page crashed or hangs."""
 
     tag = "browser-tabs"
 
@@ -45,7 +45,7 @@ class BrowserTabs:
 
     @operation("GET /v1/browser/tabs", operation_id="list", scope="browser", tool="browser_tab_list", aliases=("sandbox_browser_tab_list",))
     async def list_tabs(self) -> Reply[list[TabState]]:
-        """List the tabs in their order."""
+        """List the tabs in order."""
         tabs = await self._session.tabs()
         return Reply([_state(index, tab) for index, tab in enumerate(tabs)], hint=await self._session.hint())
 
@@ -58,14 +58,14 @@ class BrowserTabs:
         acts="cdp",
     )
     async def create_tab(self, request: CreatePageRequest) -> Reply[TabState]:
-        """Open a tab in front. It is there when this answers; what it shows may still be loading."""
+        """Open a tab in front. It exists when this answers; its page may still be loading."""
         page = await self._session.open(request.url or "about:blank")
         index, tab = await self._until(lambda tabs: _find(tabs, page), "the tab did not open")
         return Reply(_state(index, tab), hint=await self._session.hint())
 
     @operation("DELETE /v1/browser/tabs/{index}", operation_id="close", scope="browser", acts="cdp")
     async def close_tab(self, request: TabRef) -> Reply[None]:
-        """Close a tab; the browser opens a blank one when that was the last."""
+        """Close a tab. If it was the last, the browser opens a blank one."""
         closing = await self._session.tab(request.index)
         await self._session.close(closing, DialogAnswer("accept"))
         await self._until(lambda tabs: tabs and not _find(tabs, closing.page), "the tab did not close")

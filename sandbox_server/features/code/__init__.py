@@ -1,1 +1,1 @@
-"""Code in any language, by one operation."""
+"""Code execution in any language, by one operation."""

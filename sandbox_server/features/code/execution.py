@@ -1,4 +1,4 @@
-"""An execution of code: the request, how each language is run, and the response."""
+"""An execution of code: the request, the runner of each language, and the response."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -32,49 +32,49 @@ class CodeExecuteRequest(Model):
     code: str
     language: Language = "python"
     timeout: Timeout | None = None
-    """Seconds after which it is stopped; 30 unless it is said."""
+    """Seconds after which it is stopped; 30 by default."""
     cwd: str | None = None
-    """Working directory, absolute. Absent: the workspace; for JavaScript a new one in it, which is removed afterwards."""
+    """Working directory, absolute. Absent: the workspace; for JavaScript a temporary one in it."""
     stateful: bool = False
-    """Keep variables for the next code with the same `session_id`. Not for bash: `/v1/shell/exec` keeps a shell."""
+    """Keep variables for later code with the same `session_id`. Not for bash: `/v1/shell/exec` keeps a shell."""
     session_id: str | None = None
-    """Session whose variables it sees, with `stateful`; made when there is none of that id. Absent: a new one, which the answer names."""
+    """Session with `stateful`, created if it does not exist. Absent: a new one, which the answer names."""
     isolation: IsolationPolicy | None = None
-    """What it is kept from. It holds for a session as long as that lives, from its first code on; absent later: the session's own."""
+    """The restrictions of the code. They apply to a session from its first code to its end; absent later: the session's own."""
 
 
 class CodeExecuteResponse(Model):
-    """What became of it."""
+    """The result."""
 
     language: Language
     status: Literal["running", "ok", "error", "timeout"]
     """`ok`, `error` (an exception, or an exit code other than 0), `timeout`."""
     outputs: list[dict[str, Any]] = Field(default_factory=list)
-    """Streams, results, pictures and exceptions in order, by Jupyter's names."""
+    """Streams, results, images and exceptions in order, with Jupyter's names."""
     code: str
     stdout: str | None = None
     stderr: str | None = None
     exit_code: int | None = None
-    """Null where code ended by a timeout or a signal in Python or bash."""
+    """Null if Python or bash code was ended by a timeout or a signal."""
     traceback: list[str] | None = None
     session_id: str | None = None
-    """With `stateful` only."""
+    """Only with `stateful`."""
     dropped_bytes: int = 0
-    """Bytes of output over the limit, which are not in this."""
+    """Bytes of output over the limit, which are lost."""
 
 
 _FIELDS = ("output_type", "name", "text", "data", "metadata", "execution_count", "ename", "evalue", "traceback")
 
 
 class PythonRunner:
-    """Runs Python in kernels, so that pictures and the last expression's value are outputs."""
+    """Runs Python in kernels, so that images and the last expression's value are outputs."""
 
     def __init__(self, sessions: KernelSessions, output_bytes: int) -> None:
         self._sessions = sessions
         self._bounds = OutputBounds(output_bytes)
 
     async def run(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
-        """Run code in its session, or in a kernel that ends with it."""
+        """Run code in its session, or in a temporary kernel."""
         timeout = request.timeout or DEFAULT_TIMEOUT
         if request.stateful:
             session_id = request.session_id or str(uuid4())
@@ -120,7 +120,7 @@ class NodeRunner:
 
 
 class BashRunner:
-    """Runs bash, each time in a process of its own."""
+    """Runs bash, each time in a new process."""
 
     def __init__(self, processes: Processes, output_bytes: int, limits: Mapping[str, int] | None = None) -> None:
         self._processes = processes
@@ -130,7 +130,7 @@ class BashRunner:
     async def run(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
         """Run a script."""
         if request.stateful:
-            raise InvalidArgument("bash is not run statefully here", hint="use /v1/shell/exec, whose sessions keep a shell")
+            raise InvalidArgument("bash does not support `stateful`", hint="use /v1/shell/exec, whose sessions keep a shell")
         timeout = request.timeout or DEFAULT_TIMEOUT
         script = request.code.encode("utf-8", "surrogateescape")
         try:
@@ -155,16 +155,16 @@ class BashRunner:
 
 
 _MAX_WORD = 120_000
-"""Bytes of one argument; the kernel takes 128 KiB."""
+"""Limit in bytes of one argument; the kernel's is 128 KiB."""
 
 
 def python_answer(request: CodeExecuteRequest, execution: Execution, session_id: str | None) -> Reply[CodeExecuteResponse]:
-    """What became of Python code."""
+    """Return the result of Python code."""
     shown = execution.shown
     response = CodeExecuteResponse(
         language=request.language,
         status=execution.status,
-        outputs=[_plain(output) for output in shown],
+        outputs=[_jupyter_fields(output) for output in shown],
         code=request.code,
         stdout=stream_text(shown, "stdout"),
         stderr=stream_text(shown, "stderr"),
@@ -177,7 +177,7 @@ def python_answer(request: CodeExecuteRequest, execution: Execution, session_id:
 
 
 def node_answer(request: CodeExecuteRequest, outcome: NodeOutcome, session_id: str | None) -> Reply[CodeExecuteResponse]:
-    """What became of JavaScript."""
+    """Return the result of JavaScript."""
     outputs = list(_streams(outcome.stdout, outcome.stderr))
     if outcome.result is not None:
         outputs.append({"output_type": "execute_result", "data": {"text/plain": outcome.result}, "metadata": {}})
@@ -200,7 +200,7 @@ def node_answer(request: CodeExecuteRequest, outcome: NodeOutcome, session_id: s
 
 
 def bash_answer(request: CodeExecuteRequest, done: Completed) -> Reply[CodeExecuteResponse]:
-    """What became of a script."""
+    """Return the result of a script."""
     stdout, stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     response = CodeExecuteResponse(
         language="bash",
@@ -223,6 +223,6 @@ def _streams(stdout: str, stderr: str) -> Iterator[dict[str, Any]]:
             yield {"output_type": "stream", "name": name, "text": text}
 
 
-def _plain(output: KernelOutput) -> dict[str, Any]:
+def _jupyter_fields(output: KernelOutput) -> dict[str, Any]:
     found = ((name, getattr(output, name)) for name in _FIELDS)
     return {name: value for name, value in found if value is not None}

@@ -31,7 +31,7 @@ class CodeLanguage(Model):
 
 
 class CodeInfoResponse(Model):
-    """The languages that can be run here."""
+    """The available languages."""
 
     languages: list[CodeLanguage]
 
@@ -53,10 +53,10 @@ class Code:
 
     @operation("POST /v1/code/execute", scope="code", tool="sandbox_execute_code", acts="shell")
     async def execute_code(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
-        """Run code and give what it printed, its result and how it ended.
+        """Run code and return its output, its result and how it ended.
 
-        Python runs as in a notebook: the value of a last expression, plots and tables are outputs. JavaScript and TypeScript run as a
-        program, or with `stateful` as in a console. Nothing is remembered unless `stateful` is set.
+        Python runs as in a notebook: the value of a last expression, plots and tables are outputs. JavaScript and
+        TypeScript run as a program, or with `stateful` as in a console. No state is kept unless `stateful` is set.
         """
         if request.cwd and not request.cwd.startswith("/"):
             raise InvalidArgument(f"cwd {request.cwd!r} is not an absolute path", field="cwd")
@@ -64,7 +64,7 @@ class Code:
 
     @operation("GET /v1/code/info", scope="view")
     async def get_info(self) -> CodeInfoResponse:
-        """List the languages that can be run here, with their versions."""
+        """List the available languages with their versions."""
         pythons, nodes = await self._kernels.pythons.all(), await self._nodes.all()
         languages = [CodeLanguage(language="bash", description="A script in a process of its own")]
         if nodes:

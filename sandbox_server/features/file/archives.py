@@ -1,4 +1,4 @@
-"""Archives: pack files, unpack them safely."""
+"""Archives: pack files, and unpack them safely."""
 
 from pydantic import Field
 
@@ -19,11 +19,11 @@ class FileArchiveRequest(Model):
     destination: str
     """The archive to write."""
     format: ArchiveFormat | None = None
-    """Kind of archive; without it, what the destination's ending says, else `tar.gz`."""
+    """Kind of archive. Absent: by the destination's extension, else `tar.gz`."""
     exclude: tuple[str, ...] = ()
-    """Globs for names to leave out, as in `node_modules`."""
+    """Globs for names to leave out, such as `node_modules`."""
     overwrite: bool = False
-    """Replace an archive that is there."""
+    """Replace an existing archive."""
     timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped, and no archive is left."""
     sudo: bool = False
@@ -34,9 +34,9 @@ class FileArchiveResult(Model):
     """The archive."""
 
     path: str
-    """Where it is."""
+    """Path of the archive."""
     format: ArchiveFormat
-    """What it is."""
+    """Kind of archive."""
     size: int
     """Bytes of the archive."""
     member_count: int
@@ -47,15 +47,15 @@ class FileExtractRequest(Model):
     """What to unpack."""
 
     path: str
-    """The archive: tar, plain or compressed, or zip; told by its content."""
+    """The archive: tar, plain or compressed, or zip; detected by its content."""
     destination: str
-    """Directory to unpack into; made if need be."""
+    """Directory to unpack into, made if needed."""
     overwrite: bool = False
-    """Replace files that are there."""
+    """Replace existing files."""
     max_bytes: int = Field(default=10 * GIBIBYTE, ge=1)
-    """Refuse an archive that unpacks to more than this."""
+    """Refuse an archive that unpacks to more bytes."""
     timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
-    """Seconds after which it is stopped; what was unpacked stays."""
+    """Seconds after which it is stopped. Files unpacked until then stay."""
     sudo: bool = False
     """Read and write as root."""
 
@@ -66,7 +66,7 @@ class FileExtractResult(Model):
     path: str
     """The archive."""
     destination: str
-    """Where its members are."""
+    """Directory of its members."""
     member_count: int
     """Files, directories and links that were made."""
     size: int
@@ -85,7 +85,7 @@ class FileArchives:
     async def archive(self, request: FileArchiveRequest) -> FileArchiveResult:
         """Pack files and directories into a tar, tar.gz or zip archive.
 
-        Modes and symbolic links are kept; sockets and devices are left out. The archive is there whole or not at all.
+        Modes and symlinks are kept; sockets and devices are left out. The archive appears whole or not at all.
         """
         form = request.format or format_of(request.destination)
         access = self._files.access("archive", sudo=request.sudo, timeout=request.timeout)
@@ -105,7 +105,8 @@ class FileArchives:
     async def extract(self, request: FileExtractRequest) -> FileExtractResult:
         """Unpack an archive into a directory.
 
-        A member that would land outside the directory, a link that leads out of it and a device are refused. Members before it stay.
+        Refuses a member outside of the directory, a link that leads out of it, and devices. Members before a refused
+        one stay.
         """
         access = self._files.access("extract", sudo=request.sudo, timeout=request.timeout)
         members, size = await access.extract(request.path, request.destination, limit=request.max_bytes, overwrite=request.overwrite)
@@ -113,7 +114,7 @@ class FileArchives:
 
 
 def format_of(path: str) -> ArchiveFormat:
-    """Tell the kind of archive from the ending of its name."""
+    """Return the kind of archive by the name's extension."""
     if path.endswith(".zip"):
         return "zip"
     return "tar" if path.endswith(".tar") else "tar.gz"

@@ -1,4 +1,4 @@
-"""File operations behind one name, as agents know them: `sandbox_file_operations`."""
+"""All file operations in one tool for agents: `sandbox_file_operations`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
@@ -24,10 +24,10 @@ type FileAction = Literal[
 
 
 class FileOperationRequest(Model):
-    """What to do with which file. Which of the other fields count depends on `action`."""
+    """The action and its file. `action` decides which other fields apply."""
 
     action: FileAction
-    """What to do."""
+    """The action."""
     path: str
     """The file or directory: absolute, or beginning with `~/`."""
     content: str | None = None
@@ -35,9 +35,10 @@ class FileOperationRequest(Model):
     target: str | None = None
     """`replace`: the text to put in its place. `move`, `copy`: the new path."""
     pattern: str | None = None
-    """`search`, `grep`: regular expression. `find`: pattern for names, as in `*.py`. `glob`: pattern for paths, as in `src/**/*.py`."""
+    """`search`, `grep`: regular expression. `find`: pattern for names, such as `*.py`. `glob`: pattern for paths, such as `src/**/*.py`.
+    """
     encoding: Literal["utf-8", "base64", "raw"] = "utf-8"
-    """`read`, `write`: what the content is."""
+    """`read`, `write`: the encoding of the content."""
     start_line: int | None = Field(default=None, ge=0)
     """`read`: first line, counted from 0."""
     end_line: int | None = Field(default=None, ge=0)
@@ -45,22 +46,22 @@ class FileOperationRequest(Model):
     append: bool = False
     """`write`: add to the end of the file."""
     recursive: bool = False
-    """`list`: everything below. `copy`, `delete`: a directory with all that is in it."""
+    """`list`: all levels. `copy`, `delete`: a directory with its content."""
     show_hidden: bool = False
-    """`list`, `tree`, `glob`, `grep`: also names that begin with a dot."""
+    """`list`, `tree`, `glob`, `grep`: include names that begin with a dot."""
     file_types: tuple[str, ...] | None = None
-    """`list`: only files with these endings, as in `.py`."""
+    """`list`: only files with these extensions, such as `.py`."""
     overwrite: bool = False
-    """`move`, `copy`: replace a file that is there."""
+    """`move`, `copy`: replace an existing file."""
     sudo: bool = False
-    """Do it as root, where the action can."""
+    """Act as root, if the action supports it."""
 
 
 type Result = Model | Reply[Any]
 
 
 class FileOperations:
-    """Passes each action on to the operation that carries it out."""
+    """Passes each action on to its operation."""
 
     tag = "file"
 
@@ -94,9 +95,9 @@ class FileOperations:
     async def run(self, request: FileOperationRequest) -> Reply[dict[str, Any]]:
         """Read, write, find and manage files.
 
-        `read` gives text, `write` replaces or makes a file, `replace` exchanges a text in it. `search` looks for a regular expression in
-        one file, `grep` in many; `find` looks for names, `glob` for paths; `list` and `tree` show directories; `stat`, `mkdir`, `move`,
-        `copy` and `delete` do what they say.
+        `read` returns text, `write` replaces or makes a file, `replace` replaces a text in it. `search` finds a regular
+        expression in one file, `grep` in many; `find` finds names, `glob` paths; `list` and `tree` show directories.
+        Further actions are `stat`, `mkdir`, `move`, `copy` and `delete`.
         """
         kind, names, run = self._actions[request.action]
         given = {**request.model_dump(exclude_unset=True, exclude={"action"}), "show_hidden": request.show_hidden}

@@ -22,24 +22,24 @@ class FileReadRequest(Model):
     end_line: int | None = Field(default=None, ge=0)
     """Line to stop before, counted from 0."""
     encoding: Encoding = "auto"
-    """`auto` is UTF-8, or UTF-16 where the file begins with its mark; `raw` gives one character for each byte, `base64` any bytes."""
+    """`auto` is UTF-8, or UTF-16 if the file has its byte order mark; `raw` returns one character per byte, `base64` any bytes."""
     sudo: bool = False
     """Read as root."""
 
 
 class FileReadResult(Model):
-    """What a file holds."""
+    """The content of a file."""
 
     content: str
-    """Text exactly as in the file, line ends included."""
+    """Text exactly as in the file, line endings included."""
     file: str
-    """Path as it was asked for."""
+    """The requested path."""
     line_count: int = 0
-    """Lines in `content`; the last one need not end with a newline. 0 for base64."""
+    """Lines in `content`; the last one may lack a newline. 0 for Base64."""
     size: int = 0
     """Bytes in the whole file."""
     encoding: str = "utf-8"
-    """How the text was read: `utf-8`, `utf-16`, `raw` or `base64`."""
+    """The encoding of the text: `utf-8`, `utf-16`, `raw` or `base64`."""
     etag: str | None = None
     """Tag of this version, for `if_match`."""
 
@@ -50,11 +50,11 @@ class FileWriteRequest(Model):
     file: str
     """Absolute path, or one that begins with `~/`. Missing directories are made."""
     content: str
-    """Text, or base64."""
+    """Text or Base64."""
     encoding: Literal["utf-8", "base64", "raw"] = "utf-8"
-    """What `content` is: text, bytes as base64, or one character for each byte."""
+    """Encoding of `content`: text, Base64, or one character per byte."""
     append: bool = False
-    """Add to the end instead of replacing the file."""
+    """Append instead of replacing the file."""
     leading_newline: bool = False
     """Put a newline before the content; text only."""
     trailing_newline: bool = False
@@ -62,14 +62,14 @@ class FileWriteRequest(Model):
     sudo: bool = False
     """Write as root."""
     if_match: str | None = None
-    """Write only if the file still has this etag, or exists at all for `*`; else 409."""
+    """Write only if the file still has this etag, or exists at all with `*`; else 409."""
 
 
 class FileWriteResult(Model):
     """What was written."""
 
     file: str
-    """Path as it was asked for."""
+    """The requested path."""
     bytes_written: int | None = None
     """Bytes of the content."""
     size: int = 0
@@ -86,7 +86,7 @@ class FileReplaceRequest(Model):
     old_str: str
     """Text to find, exactly."""
     new_str: str
-    """Text to put in its place."""
+    """The replacement."""
     sudo: bool = False
     """Read and write as root."""
     if_match: str | None = None
@@ -94,18 +94,18 @@ class FileReplaceRequest(Model):
 
 
 class FileReplaceResult(Model):
-    """How much was replaced."""
+    """The result."""
 
     file: str
-    """Path as it was asked for."""
+    """The requested path."""
     replaced_count: int = 0
-    """Occurrences that were replaced; at 0 the file was not written."""
+    """Replaced occurrences. With 0 the file was not written."""
     etag: str | None = None
-    """Tag of the file as it is now."""
+    """The file's current etag."""
 
 
 class FileContent:
-    """Reads and writes the agent's files. A write takes the file's place in one step: a reader sees the old content or the new."""
+    """Reads and writes the agent's files. A write is atomic: readers see the old content or the new."""
 
     tag = "file"
 
@@ -116,9 +116,9 @@ class FileContent:
         "POST /v1/file/read", scope="files", operation_id="read_file", message="File read successfully", failures="file", read_only=True
     )
     async def read(self, request: FileReadRequest) -> FileReadResult:
-        """Read a text file, whole or some of its lines.
+        """Read a text file, whole or by lines.
 
-        Without `encoding`, bytes that are no text are a `decode_error`.
+        Without `encoding`, bytes that are not text cause a `decode_error`.
         """
         access = self._files.access("read", sudo=request.sudo)
         start, stop = request.start_line or 0, request.end_line
@@ -144,8 +144,8 @@ class FileContent:
     async def write(self, request: FileWriteRequest) -> FileWriteResult:
         """Write a file: make it, replace it or append to it.
 
-        Mode, owner and attributes of a file that is there are kept, and a symbolic link stays:
-        what it leads to is written. For binary content set `encoding` to `base64`.
+        An existing file keeps its mode, owner and attributes. A symlink is kept, and its target is written. For binary
+        content set `encoding` to `base64`.
         """
         text = request.content
         if request.encoding != "base64":
@@ -166,7 +166,7 @@ class FileContent:
     async def replace(self, request: FileReplaceRequest) -> Reply[FileReplaceResult]:
         """Replace every occurrence of a text in a file.
 
-        The file's encoding, line ends and every other byte stay as they are.
+        The file's encoding, line endings and all other bytes stay unchanged.
         """
         if not request.old_str:
             raise InvalidArgument("old_str is empty: there is nothing to look for")
@@ -177,7 +177,7 @@ class FileContent:
         if not count:
             unchanged = FileReplaceResult(file=request.file, replaced_count=0, etag=before.etag)
             return Reply(unchanged, hint="old_str does not occur in the file, so nothing was changed; line ends and spaces count.")
-        content = _replaced(text, request.old_str, request.new_str)
+        content = _replace_all(text, request.old_str, request.new_str)
         status = await access.write(request.file, content, if_match=request.if_match or before.etag)
         return Reply(FileReplaceResult(file=request.file, replaced_count=count, etag=status.etag))
 
@@ -193,7 +193,7 @@ def _read_result(request: FileReadRequest, text: DecodedText, status: FileStatus
     )
 
 
-def _replaced(text: DecodedText, old: str, new: str) -> bytes:
+def _replace_all(text: DecodedText, old: str, new: str) -> bytes:
     try:
         return text.with_content(text.content.replace(old, new)).encode(lossless=True)
     except UnicodeEncodeError as error:

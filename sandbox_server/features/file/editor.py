@@ -1,4 +1,4 @@
-"""The editor that agents know as `str_replace_editor`: view, create, replace, insert, undo."""
+"""The editor tool `str_replace_editor`: view, create, replace, insert, undo."""
 
 import os
 from collections.abc import Callable
@@ -16,67 +16,67 @@ from sandbox_server.features.file.history import History
 from sandbox_server.features.file.text_encoding import DecodedText, decode
 
 MAX_BYTES = 10 << 20
-"""Bytes of a file that can be edited."""
+"""Limit in bytes of a file that can be edited."""
 MAX_ENTRIES = 1000
-"""Entries of a directory that are shown."""
+"""Limit of listed entries of a directory."""
 type Change = Callable[[str, Callable[[str], str]], Edited]
-"""Edits text; the other function makes what the caller sent fit the ends of its lines."""
+"""Edits text. The function converts the caller's line endings to the file's."""
 
 DOCUMENTS = (".pdf", ".xlsx", ".xlsm", ".pptx")
 
 
 class StrReplaceEditorRequest(Model):
-    """What to do with which file."""
+    """The command and its file."""
 
     command: Literal["view", "create", "str_replace", "insert", "undo_edit"]
     """The command to run."""
     path: str
-    """Absolute path of a file; of a directory for `view`."""
+    """Absolute path of a file; for `view` also of a directory."""
     file_text: str | None = None
     """Content of the file, for `create`."""
     old_str: str | None = None
     """Text to replace, for `str_replace`: exactly as in the file, and unique unless `replace_mode` says otherwise."""
     new_str: str | None = None
-    """Text to put in its place, nothing by default; for `insert`, the lines to insert."""
+    """The replacement, empty by default; for `insert`, the lines to insert."""
     insert_line: int | None = None
-    """For `insert`: the line after which the text comes; 0 is the beginning."""
+    """For `insert`: the line after which to insert; 0 is the beginning."""
     view_range: tuple[int, ...] = ()
-    """For `view` of text: first and last line, from 1; -1 is the end."""
+    """For `view` of text: first and last line, from 1; -1 means the end."""
     replace_mode: Literal["ALL", "FIRST", "LAST"] | None = None
-    """For `str_replace`: which occurrences to replace when there are several."""
+    """For `str_replace`: which of several occurrences to replace."""
     page_range: tuple[int, ...] | None = None
     """For `view` of a PDF: first and last page, from 1."""
     sheet_name: str | None = None
-    """For `view` of an Excel workbook: the one sheet to show."""
+    """For `view` of an Excel workbook: the only sheet to show."""
     row_range: tuple[int, ...] | None = None
     """For `view` of an Excel workbook: first and last row, from 1."""
     slide_range: tuple[int, ...] | None = None
     """For `view` of a PowerPoint presentation: first and last slide, from 1."""
     enable_metadata: bool = False
-    """For `view` of such a document: also say how many pages, sheets or slides it has."""
+    """For `view` of such a document: also return the number of pages, sheets or slides."""
 
 
 class StrReplaceEditorResult(Model):
-    """What the command gave."""
+    """The result of the command."""
 
     output: str
-    """What to show to the agent."""
+    """The text for the agent."""
     error: str | None = None
-    """Why it was not done."""
+    """Why it failed."""
     path: str
-    """Path as it was asked for."""
+    """The requested path."""
     prev_exist: bool
-    """There was a file before."""
+    """Whether the file existed before."""
     old_content: str | None = None
     """The whole text before."""
     new_content: str | None = None
     """The whole text after; null when the file was removed."""
     metadata: dict[str, Any] | None = None
-    """How much there is in a document."""
+    """The size of a document."""
 
 
 class EditFailed(FileError):
-    """A command that was not carried out, in the shape of a result as well."""
+    """A command that failed, with the fields of a result."""
 
     def __init__(self, message: str, *, path: str, operation: str, exists: bool = True, cause: FileError | None = None) -> None:
         kind = cause.error_type if cause else "invalid_target"
@@ -91,7 +91,7 @@ class EditFailed(FileError):
 
 
 class TextEditor:
-    """Edits text files in small steps and remembers how they were."""
+    """Edits text files and keeps an undo history."""
 
     tag = "file"
 
@@ -111,10 +111,10 @@ class TextEditor:
     async def edit(self, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
         """View, create and edit files.
 
-        `view` shows a file with numbered lines, a PDF by page, an Excel workbook by sheet, a presentation by slide, or what is in a
-        directory, two levels deep. `create` makes a file and never replaces one. `str_replace` replaces a text that must occur exactly
-        once, unless `replace_mode` is given. `insert` puts lines after a line. `undo_edit` takes back the last of these edits, and
-        removes a file that it created.
+        `view` shows a file with numbered lines, a PDF by page, an Excel workbook by sheet, a presentation by slide, or
+        two levels of a directory. `create` makes a file and never replaces one. `str_replace` replaces a text that must
+        occur exactly once, unless `replace_mode` is given. `insert` inserts lines after a line. `undo_edit` undoes the
+        last of these edits, and removes a file that it created.
         """
         access = self._files.access(request.command)
         run = {
@@ -168,7 +168,7 @@ class TextEditor:
         return _result(request, text, metadata=dict(document.metadata) if request.enable_metadata else None)
 
     async def _create(self, access: FileAccess, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
-        content = _encoded(DecodedText(_required(request, "file_text")))
+        content = _encode(DecodedText(_required_parameter(request, "file_text")))
         try:
             await access.write(request.path, content, exclusive=True)
         except FileError as error:
@@ -180,7 +180,7 @@ class TextEditor:
         return _result(request, f"File created successfully at: {request.path}", new=request.file_text, existed=False)
 
     async def _replace(self, access: FileAccess, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
-        old, new = _required(request, "old_str"), request.new_str or ""
+        old, new = _required_parameter(request, "old_str"), request.new_str or ""
 
         def change(text: str, plain: Callable[[str], str]) -> Edited:
             return edits.replace(text, plain(old), plain(new), request.replace_mode, request.path)
@@ -189,7 +189,7 @@ class TextEditor:
         return await self._change(access, request, change, f"a snippet of {request.path}", words)
 
     async def _insert(self, access: FileAccess, request: StrReplaceEditorRequest) -> StrReplaceEditorResult:
-        new = _required(request, "new_str")
+        new = _required_parameter(request, "new_str")
         if request.insert_line is None:
             raise BadEdit(_absent(request, "insert_line"))
         after = request.insert_line
@@ -214,7 +214,7 @@ class TextEditor:
         else:
             edited = change(before.content, str)
             content = edited.text
-        after = _encoded(before.with_content(content))
+        after = _encode(before.with_content(content))
         await access.write(request.path, after, if_match=status.etag)
         self._history.add(_key(access, request.path), before.encode(), after)
         output = f"The file {request.path} has been edited. {edits.snippet(edited, what)}{words}"
@@ -253,14 +253,14 @@ async def _refuse_directory(access: FileAccess, request: StrReplaceEditorRequest
         raise BadEdit(edits.invalid("path", request.path, why))
 
 
-def _encoded(text: DecodedText) -> bytes:
+def _encode(text: DecodedText) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         raise BadEdit(f"The text cannot be written: {error.reason}.") from None
 
 
-def _required(request: StrReplaceEditorRequest, name: Literal["file_text", "old_str", "new_str"]) -> str:
+def _required_parameter(request: StrReplaceEditorRequest, name: Literal["file_text", "old_str", "new_str"]) -> str:
     value: str | None = getattr(request, name)
     if value is None:
         raise BadEdit(_absent(request, name))

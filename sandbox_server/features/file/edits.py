@@ -1,6 +1,6 @@
-"""Edits on text, and the words for them that agents are used to (the editor tool of OpenHands).
+"""Edits on text, with the messages that agents know (the editor tool of OpenHands).
 
-A file whose every line ends with a carriage return is edited as if it had none, and gets them back.
+A file in which every line ends with a carriage return is edited without them, and gets them back.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from sandbox_server.features.file.text_encoding import split_lines
 SNIPPET_LINES = 4
 """Lines shown before and after an edit."""
 MAX_SHOWN = 200_000
-"""Characters of a file that are shown at once."""
+"""Limit of characters of a file that are shown at once."""
 
 type Mode = Literal["ALL", "FIRST", "LAST"]
 
 
 class BadEdit(Exception):
-    """An edit that cannot be done as it was asked for; the message says why."""
+    """An edit that is not possible. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def replace(text: str, old: str, new: str, mode: Mode | None, path: str) -> Edit
 
 
 def insert(text: str, new: str, after: int) -> Edited:
-    """Insert lines after a line, 0 being before the first; a file without a newline at its end stays so."""
+    """Insert lines after a line; 0 means before the first. A missing newline at the end of the file stays missing."""
     lines = split_lines(text)
     if not 0 <= after <= len(lines):
         raise BadEdit(invalid("insert_line", after, f"It should be within the range of allowed values: {[0, len(lines)]}"))
@@ -66,16 +66,16 @@ def insert(text: str, new: str, after: int) -> Edited:
 
 
 def view(text: str, view_range: Sequence[int], path: str) -> str:
-    """Show a file with numbered lines, whole or from one line to another."""
+    """Show a file or a range of its lines, numbered."""
     lines = split_lines(text)
     if not view_range:
-        return numbered(lines or [""], path)
+        return number_lines(lines or [""], path)
     first, last, note = _range(view_range, len(lines))
-    return note + numbered(lines[first - 1 : last], path, first)
+    return note + number_lines(lines[first - 1 : last], path, first)
 
 
-def numbered(lines: Sequence[str], what: str, first: int = 1) -> str:
-    """Number lines as `cat -n` does; of very many, the first ones with a note."""
+def number_lines(lines: Sequence[str], what: str, first: int = 1) -> str:
+    """Number lines as `cat -n` does. Long output is cut with a note."""
     shown: list[str] = []
     size = 0
     for number, line in enumerate(lines, first):
@@ -90,11 +90,11 @@ def numbered(lines: Sequence[str], what: str, first: int = 1) -> str:
 def snippet(edited: Edited, what: str) -> str:
     """Show the lines around an edit."""
     lines = split_lines(edited.text)
-    return numbered(lines[edited.first - 1 : edited.first - 1 + edited.count], what, edited.first)
+    return number_lines(lines[edited.first - 1 : edited.first - 1 + edited.count], what, edited.first)
 
 
 def invalid(parameter: str, value: object, why: str) -> str:
-    """Say that a parameter's value is wrong."""
+    """Format the error for a parameter's value."""
     return f"Invalid `{parameter}` parameter: {value}. {why}"
 
 
@@ -104,12 +104,12 @@ def has_returns(text: str) -> bool:
 
 
 def without_returns(text: str) -> str:
-    """Take the carriage returns from the ends of lines."""
+    """Remove the carriage returns from the ends of lines."""
     return text.replace("\r\n", "\n")
 
 
 def with_returns(text: str) -> str:
-    """Put them back."""
+    """Add them again."""
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 

@@ -1,4 +1,4 @@
-"""What the contract has no operation for: status, directories, moving, copying, deleting, modes."""
+"""File operations beyond the contract: status, directories, moving, copying, deleting, modes."""
 
 from pydantic import Field
 
@@ -8,51 +8,51 @@ from sandbox_server.drivers.files.metadata import Details, FileKind, FileStatus
 from sandbox_server.features.file.listing import iso_time, permissions
 
 SECONDS = 300.0
-"""How long a tree may take to be copied, moved or deleted, unless the caller says otherwise."""
+"""Default seconds for copying, moving or deleting a tree."""
 MAX_SECONDS = 3600.0
 
 
 class FileStatRequest(Model):
-    """A path to look at."""
+    """A path to look up."""
 
     path: str
     """Absolute path, or one that begins with `~/`."""
     follow_symlinks: bool = True
-    """Look at what a link leads to; false: at the link."""
+    """Return the status of a symlink's target; false: of the symlink itself."""
     sudo: bool = False
-    """Look as root."""
+    """Read as root."""
 
 
 class FilesystemSpace(Model):
-    """The file system that something is on."""
+    """The file system of a path."""
 
     total_bytes: int
-    """Bytes in all."""
+    """Total bytes."""
     free_bytes: int
-    """Bytes that can still be written without being root."""
+    """Bytes available to ordinary users."""
     read_only: bool
-    """Nothing can be written."""
+    """Whether it is mounted read-only."""
 
 
 class FileStat(Model):
-    """What is at a path."""
+    """The status of a path."""
 
     path: str
-    """Path as it was asked for."""
+    """The requested path."""
     real_path: str
-    """The path with every link followed."""
+    """The path with every symlink resolved."""
     type: FileKind
-    """What it is."""
+    """Kind of file."""
     size: int
     """Bytes."""
     mode: str
-    """Permission bits in octal, as in `0644`."""
+    """Permission bits in octal, such as `0644`."""
     permissions: str
     """Mode as `ls -l` shows it."""
     owner: str
-    """User, by name where it has one."""
+    """User, by name if it has one."""
     group: str
-    """Group, by name where it has one."""
+    """Group, by name if it has one."""
     uid: int
     """User id."""
     gid: int
@@ -60,21 +60,21 @@ class FileStat(Model):
     modified_time: str
     """Last change of the content, ISO 8601 in UTC."""
     accessed_time: str
-    """Last time it was read, as far as the file system notes it."""
+    """Last time it was read, as far as the file system records it."""
     changed_time: str
     """Last change of content, mode or owner."""
     inode: int
-    """Number of the file in its file system."""
+    """Inode number in its file system."""
     links: int
-    """Names that the file has."""
+    """Number of hard links."""
     etag: str
     """Tag of this version, for `if_match`."""
     link_target: str | None = None
-    """What a symbolic link says; only when links are not followed."""
+    """The target of a symlink; only when symlinks are not followed."""
     link_leads_to: FileKind | None = None
-    """What is at the end of the link; null when it leads nowhere."""
+    """The kind of the symlink's target; null if it is dangling."""
     filesystem: FilesystemSpace | None = None
-    """Where it is kept."""
+    """Its file system."""
 
 
 class FileMkdirRequest(Model):
@@ -83,11 +83,11 @@ class FileMkdirRequest(Model):
     path: str
     """Absolute path, or one that begins with `~/`."""
     parents: bool = True
-    """Make the directories above it as well."""
+    """Make missing parent directories."""
     exist_ok: bool = True
-    """Be content with a directory that is there."""
+    """Succeed if the directory exists."""
     mode: str | None = Field(default=None, pattern=r"^[0-7]{3,4}$")
-    """Permission bits in octal, as in `0700`."""
+    """Permission bits in octal, such as `0700`."""
     sudo: bool = False
     """Make it as root."""
 
@@ -96,9 +96,9 @@ class FileMkdirResult(Model):
     """The directory."""
 
     path: str
-    """Path as it was asked for."""
+    """The requested path."""
     created: bool
-    """False when it was there."""
+    """False if it existed."""
 
 
 class FileMoveRequest(Model):
@@ -109,9 +109,9 @@ class FileMoveRequest(Model):
     destination: str
     """The new path itself, not the directory to put it into. Missing directories above it are made."""
     overwrite: bool = False
-    """Replace a file that is there. A directory that has entries is never replaced."""
+    """Replace an existing file. A non-empty directory is never replaced."""
     timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
-    """Seconds after which it is stopped; only a move to another file system takes long."""
+    """Seconds after which it is stopped. Only a move to another file system takes long."""
     sudo: bool = False
     """Move as root."""
 
@@ -124,9 +124,9 @@ class FileCopyRequest(Model):
     destination: str
     """The new path itself, not the directory to put it into. Missing directories above it are made."""
     recursive: bool = False
-    """Copy a directory with all that is in it."""
+    """Copy a directory with its content."""
     overwrite: bool = False
-    """Replace a file that is there. A directory that has entries is never replaced."""
+    """Replace an existing file. A non-empty directory is never replaced."""
     timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped."""
     sudo: bool = False
@@ -134,14 +134,14 @@ class FileCopyRequest(Model):
 
 
 class FilePlaced(Model):
-    """Where something is now."""
+    """The result of a copy or move."""
 
     path: str
-    """Where it was copied or moved from."""
+    """The old path."""
     destination: str
-    """Where it is."""
+    """The new path."""
     type: FileKind
-    """What it is."""
+    """Kind of file."""
     size: int
     """Bytes, of the file itself."""
     etag: str
@@ -152,11 +152,11 @@ class FileDeleteRequest(Model):
     """What to delete."""
 
     path: str
-    """Absolute path, or one that begins with `~/`. A symbolic link is deleted, not what it leads to."""
+    """Absolute path, or one that begins with `~/`. Of a symlink, the link itself is deleted."""
     recursive: bool = False
-    """Delete a directory with all that is in it."""
+    """Delete a directory with its content."""
     missing_ok: bool = False
-    """Be content when there is nothing."""
+    """Succeed if nothing exists."""
     if_match: str | None = None
     """Delete only if the file still has this etag; else 409."""
     timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
@@ -166,27 +166,27 @@ class FileDeleteRequest(Model):
 
 
 class FileDeleteResult(Model):
-    """What became of it."""
+    """The result."""
 
     path: str
-    """Path as it was asked for."""
+    """The requested path."""
     deleted: bool
-    """False when there was nothing."""
+    """False if nothing existed."""
 
 
 class FileChmodRequest(Model):
-    """Whose file it is to be, and who may do what with it."""
+    """New mode, owner or group of a file."""
 
     path: str
     """Absolute path, or one that begins with `~/`."""
     mode: str | None = None
-    """Octal as in `0755`, or as chmod(1) takes it: `u+x`, `go-w`, `a=r`."""
+    """Octal such as `0755`, or in chmod(1)'s syntax: `u+x`, `go-w`, `a=r`."""
     owner: str | None = None
     """User by name or id; needs `sudo`."""
     group: str | None = None
     """Group by name or id."""
     recursive: bool = False
-    """Everything below as well; symbolic links are left alone."""
+    """Include everything below. Symlinks are left alone."""
     timeout: float = Field(default=SECONDS, gt=0, le=MAX_SECONDS)
     """Seconds after which it is stopped."""
     sudo: bool = False
@@ -194,20 +194,20 @@ class FileChmodRequest(Model):
 
 
 class FileChmodResult(Model):
-    """What it is like now."""
+    """The result."""
 
     path: str
-    """Path as it was asked for."""
+    """The requested path."""
     mode: str
     """Permission bits in octal."""
     permissions: str
     """Mode as `ls -l` shows it."""
     changed_count: int
-    """Files and directories that were set."""
+    """Files and directories that were changed."""
 
 
 class FileChanges:
-    """Rearranges the agent's files."""
+    """Changes the tree of the agent's files."""
 
     tag = "file"
 
@@ -216,7 +216,7 @@ class FileChanges:
 
     @operation("POST /v1/file/stat", scope="files", operation_id="stat_file", failures="file", read_only=True)
     async def stat(self, request: FileStatRequest) -> FileStat:
-        """Say what is at a path: kind, size, mode, owner, times, and how much room there is."""
+        """Return the status of a path: kind, size, mode, owner, times, and free space."""
         access = self._files.access("stat", sudo=request.sudo)
         return _stat(request.path, await access.stat(request.path, follow=request.follow_symlinks))
 
@@ -232,7 +232,7 @@ class FileChanges:
     async def move(self, request: FileMoveRequest) -> FilePlaced:
         """Move or rename a file or a directory.
 
-        In one step, except to another file system, where it is copied whole and then deleted.
+        This is atomic, except to another file system, where it is copied whole and then deleted.
         """
         access = self._files.access("move", sudo=request.sudo, timeout=request.timeout)
         status = await access.move(request.path, request.destination, overwrite=request.overwrite)
@@ -240,9 +240,9 @@ class FileChanges:
 
     @operation("POST /v1/file/copy", scope="files", operation_id="copy_file", message="Copied", failures="file")
     async def copy(self, request: FileCopyRequest) -> Reply[FilePlaced]:
-        """Copy a file, or a directory with all that is in it.
+        """Copy a file, or a directory with its content.
 
-        Modes, times and links are kept. The copy is made out of sight, so that it is there whole or not at all.
+        Modes, times and symlinks are kept. The copy appears whole or not at all.
         """
         access = self._files.access("copy", sudo=request.sudo, timeout=request.timeout)
         status, left_out = await access.copy(request.path, request.destination, recursive=request.recursive, overwrite=request.overwrite)
@@ -259,14 +259,14 @@ class FileChanges:
         risky=lambda request: request.recursive,
     )
     async def delete(self, request: FileDeleteRequest) -> FileDeleteResult:
-        """Delete a file, or a directory with all that is in it."""
+        """Delete a file, or a directory with its content."""
         access = self._files.access("delete", sudo=request.sudo, timeout=request.timeout)
         deleted = await access.delete(request.path, recursive=request.recursive, missing_ok=request.missing_ok, if_match=request.if_match)
         return FileDeleteResult(path=request.path, deleted=deleted)
 
     @operation("POST /v1/file/chmod", scope="files", operation_id="change_mode", message="Changed", failures="file")
     async def chmod(self, request: FileChmodRequest) -> FileChmodResult:
-        """Change mode, owner or group of a file, or of everything in a directory."""
+        """Change mode, owner or group of a file, or of a whole tree."""
         if not (request.mode or request.owner or request.group):
             raise InvalidArgument("give at least one of mode, owner and group")
         access = self._files.access("chmod", sudo=request.sudo, timeout=request.timeout)

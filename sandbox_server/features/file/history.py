@@ -1,4 +1,4 @@
-"""What the editor changed, so that it can be undone; bounded in number and in memory."""
+"""The editor's undo history, limited in number and memory."""
 
 import hashlib
 import zlib
@@ -6,14 +6,14 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 MAX_EDITS = 10
-"""Edits of one file that can be undone."""
+"""Limit of edits per file that can be undone."""
 MAX_BYTES = 32 << 20
-"""Bytes that are kept in all, compressed; the files that were edited longest ago are forgotten first."""
+"""Limit in bytes of all compressed contents. The files with the oldest edits are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One edit: what the file held before, None where there was none, and a digest of what it held after."""
+    """One edit: the content before (None if there was no file), and a digest of the content after."""
 
     before: bytes | None
     after: bytes
@@ -24,7 +24,7 @@ class Edit:
         return None if self.before is None else zlib.decompress(self.before)
 
     def left(self, content: bytes) -> bool:
-        """Whether the edit left the file with this content."""
+        """Whether the edit produced this content."""
         return hashlib.sha256(content).digest() == self.after
 
 
@@ -36,7 +36,7 @@ class History:
         self._bytes = 0
 
     def add(self, path: str, before: bytes | None, after: bytes) -> None:
-        """Keep an edit."""
+        """Store an edit."""
         edit = Edit(None if before is None else zlib.compress(before, 1), hashlib.sha256(after).digest())
         edits = self._edits.setdefault(path, [])
         self._edits.move_to_end(path)
@@ -49,12 +49,12 @@ class History:
             self._bytes -= sum(map(_size, forgotten))
 
     def last(self, path: str) -> Edit | None:
-        """The edit that would be undone."""
+        """Return the edit to undo."""
         edits = self._edits.get(path)
         return edits[-1] if edits else None
 
     def drop(self, path: str) -> None:
-        """Forget the last edit, which was undone."""
+        """Drop the last edit after it was undone."""
         self._bytes -= _size(self._edits[path].pop())
         if not self._edits[path]:
             del self._edits[path]

@@ -1,4 +1,4 @@
-"""Finding files by where they are and what they are called."""
+"""Finding files by path and name."""
 
 import os
 import stat
@@ -12,11 +12,11 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.metadata import DirectoryEntry, DirectoryListing, FileStatus
 
 MAX_FOUND = 10_000
-"""Paths that `find` gives."""
+"""Limit of paths of `find`."""
 MAX_LISTED = 50_000
-"""Entries in one answer."""
+"""Limit of entries in one answer."""
 MAX_IN_TREE = 5_000
-"""Lines of a tree."""
+"""Limit of lines of a tree."""
 _FILE_TYPE = {"file": stat.S_IFREG, "directory": stat.S_IFDIR, "symlink": stat.S_IFLNK, "fifo": stat.S_IFIFO, "socket": stat.S_IFSOCK}
 
 
@@ -24,20 +24,20 @@ class FileFindRequest(Model):
     """Names to look for."""
 
     path: str
-    """Directory, absolute or beginning with `~/`; everything below it is looked through."""
+    """Directory, absolute or beginning with `~/`. The whole tree is searched."""
     glob: str
-    """Pattern for the file's name, as in `*.py`; one with a slash is for the path below the directory, as in `src/**/*.py`."""
+    """Pattern for the file's name, such as `*.py`; one with a slash applies to the path below the directory, such as `src/**/*.py`."""
 
 
 class FileFindResult(Model):
-    """Files whose names fit."""
+    """Files with matching names."""
 
     path: str
-    """Directory as it was asked for."""
+    """The requested directory."""
     files: tuple[str, ...] = ()
     """Absolute paths, sorted."""
     truncated: bool = False
-    """There are more."""
+    """Whether there are more."""
 
 
 class FileGlobRequest(Model):
@@ -48,30 +48,30 @@ class FileGlobRequest(Model):
     pattern: str
     """Glob for the path below the directory: `*`, `?`, `[..]`, and `**` for any number of directories."""
     exclude: tuple[str, ...] | None = None
-    """Globs for names or paths to leave out; an excluded directory is not looked into."""
+    """Globs for names or paths to leave out. An excluded directory is not entered."""
     include_hidden: bool = False
-    """Also names that begin with a dot."""
+    """Include names that begin with a dot."""
     files_only: bool = True
     """Leave out directories."""
     include_metadata: bool = True
-    """Give size and time of change."""
+    """Include size and modification time."""
     max_results: int = Field(default=5000, ge=1, le=MAX_LISTED)
     """Entries in the answer."""
     sort_by: Literal["path", "name", "size", "modified"] = "path"
     """What to sort by."""
     sort_desc: bool = False
-    """Largest, latest or last in the alphabet first."""
+    """In descending order."""
 
 
 class GlobMatch(Model):
-    """One path that fits."""
+    """One matching path."""
 
     path: str
     """Absolute path."""
     name: str
     """Its last part."""
     is_directory: bool = False
-    """A directory, or a link to one."""
+    """Whether it is a directory, or a symlink to one."""
     size: int | None = None
     """Bytes."""
     modified_time: str | None = None
@@ -79,18 +79,18 @@ class GlobMatch(Model):
 
 
 class FileGlobResult(Model):
-    """Paths that fit."""
+    """Matching paths."""
 
     path: str
-    """Directory as it was asked for."""
+    """The requested directory."""
     pattern: str
-    """Pattern as it was asked for."""
+    """The requested pattern."""
     files: tuple[GlobMatch, ...] = ()
-    """What fits, sorted."""
+    """The sorted matches."""
     total_count: int = 0
-    """How many fit in all."""
+    """Number of all matches."""
     truncated: bool = False
-    """There are more than these."""
+    """Whether there are more."""
 
 
 class FileListRequest(Model):
@@ -99,21 +99,21 @@ class FileListRequest(Model):
     path: str
     """Directory, absolute or beginning with `~/`."""
     recursive: bool = False
-    """Everything below it, too. Symbolic links are listed and not followed."""
+    """Include all levels. Symlinks are listed and not followed."""
     show_hidden: bool = True
-    """Also names that begin with a dot."""
+    """Include names that begin with a dot."""
     file_types: tuple[str, ...] | None = None
-    """Only files with these endings, as in `.py`."""
+    """Only files with these extensions, such as `.py`."""
     max_depth: int | None = Field(default=None, ge=1)
-    """Levels of directories to go down, for a recursive listing; 1 is the directory itself."""
+    """Levels of a recursive listing; 1 is the directory itself."""
     include_size: bool = True
-    """Give sizes."""
+    """Include sizes."""
     include_permissions: bool = False
-    """Give permissions, as `ls -l` shows them."""
+    """Include permissions, as `ls -l` shows them."""
     sort_by: Literal["name", "size", "modified", "type"] = "name"
-    """What to sort by; by `type`, directories come first, then files by ending."""
+    """With `type`, directories come first, then files by extension."""
     sort_desc: bool = False
-    """Largest, latest or last in the alphabet first."""
+    """In descending order."""
     limit: int = Field(default=10_000, ge=1, le=MAX_LISTED)
     """Entries in the answer."""
     offset: int = Field(default=0, ge=0)
@@ -128,66 +128,66 @@ class ListedFile(Model):
     path: str
     """Absolute path."""
     is_directory: bool
-    """A directory, or a link to one."""
+    """Whether it is a directory, or a symlink to one."""
     is_symlink: bool = False
-    """A symbolic link."""
+    """Whether it is a symlink."""
     size: int | None = None
-    """Bytes; of a link itself, not of what it leads to."""
+    """Bytes; of a symlink itself, not of its target."""
     modified_time: str | None = None
     """Last change of the content, ISO 8601 in UTC."""
     permissions: str | None = None
     """As `ls -l` shows them: `-rw-r--r--`."""
     extension: str | None = None
-    """Ending of the name with its dot; null without one."""
+    """Extension of the name with its dot; null if there is none."""
 
 
 class FileListResult(Model):
     """Entries of a directory."""
 
     path: str
-    """Directory as it was asked for."""
+    """The requested directory."""
     files: tuple[ListedFile, ...] = ()
     """This page of entries, sorted."""
     total_count: int = 0
-    """Entries in all."""
+    """Number of all entries."""
     directory_count: int = 0
     """Directories among them."""
     file_count: int = 0
-    """All others."""
+    """Everything else."""
     truncated: bool = False
-    """There are more than on this page: go on with `offset`."""
+    """Whether there are more entries: continue with `offset`."""
 
 
 class FileTreeRequest(Model):
-    """What to draw."""
+    """The directory to draw."""
 
     path: str
     """Directory, absolute or beginning with `~/`."""
     max_depth: int = Field(default=3, ge=1, le=64)
     """Levels of directories to go down."""
     show_hidden: bool = False
-    """Also names that begin with a dot."""
+    """Include names that begin with a dot."""
     exclude: tuple[str, ...] = (".git", "node_modules", "__pycache__", ".venv")
     """Globs for names to leave out."""
 
 
 class FileTreeResult(Model):
-    """A directory as a picture."""
+    """A directory as a tree."""
 
     path: str
-    """Directory as it was asked for."""
+    """The requested directory."""
     tree: str
-    """One line for each entry, directories with a slash, links with an at sign, as tree(1) draws them."""
+    """One line per entry, directories with a slash, symlinks with an at sign, as tree(1) draws them."""
     directory_count: int = 0
     """Directories in it."""
     file_count: int = 0
     """Everything else in it."""
     truncated: bool = False
-    """The directory has more entries than are drawn."""
+    """Whether the directory has more entries."""
 
 
 class FileListing:
-    """Looks through the agent's directories."""
+    """Searches and lists the agent's directories."""
 
     tag = "file"
 
@@ -198,7 +198,7 @@ class FileListing:
     async def find(self, request: FileFindRequest) -> FileFindResult:
         """Find files by name, at any depth.
 
-        Symbolic links to directories are not followed.
+        Symlinks to directories are not followed.
         """
         access = self._files.access("find")
         by_path = "/" in request.glob
@@ -218,7 +218,7 @@ class FileListing:
     async def glob(self, request: FileGlobRequest) -> FileGlobResult:
         """Find files by a pattern for their paths.
 
-        Symbolic links to directories are not followed.
+        Symlinks to directories are not followed.
         """
         access = self._files.access("glob")
         found = await access.walk(
@@ -240,7 +240,7 @@ class FileListing:
         "POST /v1/file/list", scope="files", operation_id="list_path", message="Path listed successfully", failures="file", read_only=True
     )
     async def list(self, request: FileListRequest) -> Reply[FileListResult]:
-        """List a directory, or everything below it."""
+        """List a directory, or its whole tree."""
         access = self._files.access("list")
         found = await access.walk(
             request.path,
@@ -284,7 +284,7 @@ class FileListing:
 
 
 def draw(top: str, entries: list[DirectoryEntry]) -> str:
-    """Draw entries, sorted by path, below `top`."""
+    """Format entries, sorted by path, below `top`."""
     children: dict[str, list[DirectoryEntry]] = {}
     for entry in entries:
         children.setdefault(os.path.dirname(entry.path), []).append(entry)
@@ -300,12 +300,12 @@ def draw(top: str, entries: list[DirectoryEntry]) -> str:
 
 
 def iso_time(nanoseconds: int) -> str:
-    """Give a time of the kernel in ISO 8601, UTC."""
+    """Format nanoseconds since the epoch in ISO 8601, UTC."""
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat()
 
 
 def permissions(status: FileStatus) -> str:
-    """Give a mode as `ls -l` shows it."""
+    """Format a mode as `ls -l` does."""
     return stat.filemode(_FILE_TYPE.get(status.type, 0) | status.mode)
 
 

@@ -1,4 +1,4 @@
-"""Searching in files, with ripgrep."""
+"""Search in files, with ripgrep."""
 
 import os
 import re
@@ -13,71 +13,71 @@ from sandbox_server.drivers.files.tree_walk import matcher
 from sandbox_server.drivers.files.worker_errors import FileRefused
 
 MAX_MATCHES = 10_000
-"""Matches in one answer."""
+"""Limit of matches in one answer."""
 SECONDS = 30.0
-"""How long a search may take; then it gives what it has."""
+"""Seconds of a search. After that it returns what it has."""
 _SIZE = re.compile(r"\d+[KMG]?", re.IGNORECASE)
 
 
 class FileSearchRequest(Model):
-    """What to look for in one file."""
+    """The file and the pattern."""
 
     file: str
     """Absolute path, or one that begins with `~/`."""
     regex: str
-    """Regular expression, in ripgrep's syntax; look-around and back-references work too."""
+    """Regular expression in ripgrep's syntax, look-around and back-references included."""
     sudo: bool = False
     """Read as root."""
 
 
 class FileSearchResult(Model):
-    """The lines that match."""
+    """The matching lines."""
 
     file: str
-    """Path as it was asked for."""
+    """The requested path."""
     matches: tuple[str, ...] = ()
-    """Lines that match, without their newlines."""
+    """Matching lines without their newlines."""
     line_numbers: tuple[int, ...] = ()
     """Their numbers, from 1, in the same order."""
     truncated: bool = False
-    """There are more."""
+    """Whether there are more."""
 
 
 class FileGrepRequest(Model):
-    """What to look for in many files."""
+    """The files and the pattern."""
 
     path: str
     """File or directory, absolute or beginning with `~/`."""
     pattern: str
-    """Regular expression in ripgrep's syntax; look-around and back-references work too."""
+    """Regular expression in ripgrep's syntax, look-around and back-references included."""
     include: tuple[str, ...] | None = None
-    """Only files that match one of these globs, as in `*.py`."""
+    """Only files that match one of these globs, such as `*.py`."""
     exclude: tuple[str, ...] | None = None
-    """No files or directories that match one of these globs, as in `node_modules`."""
+    """Leave out files and directories that match one of these globs, such as `node_modules`."""
     case_insensitive: bool = False
     """Ignore case."""
     fixed_strings: bool = False
-    """Take the pattern as it stands, not as a regular expression."""
+    """Treat the pattern as plain text."""
     context_before: int = Field(default=0, ge=0, le=20)
     """Lines to show before each match."""
     context_after: int = Field(default=0, ge=0, le=20)
     """Lines to show after each match."""
     max_results: int = Field(default=500, ge=1, le=MAX_MATCHES)
-    """Matches in the answer."""
+    """Limit of matches in the answer."""
     max_file_size: str = "1M"
-    """Leave out larger files; a number with K, M or G."""
+    """Leave out larger files. A number with K, M or G."""
     multiline: bool = False
-    """Let the pattern span lines; the dot matches newlines too."""
+    """Let the pattern span lines. The dot matches newlines too."""
     offset: int = Field(default=0, ge=0)
-    """Matches to skip, for the next page. Matches are in the order of file names."""
+    """Matches to skip, for the next page. Matches are ordered by file name."""
     type: str | None = None
-    """Only files of this type by ripgrep's names: `py`, `js`, `rust`."""
+    """Only files of this ripgrep type: `py`, `js`, `rust`."""
     recursive: bool = True
-    """Look into sub-directories."""
+    """Include sub-directories."""
     include_hidden: bool = False
-    """Look into files and directories whose names begin with a dot."""
+    """Include files and directories whose names begin with a dot."""
     include_ignored: bool = False
-    """Look into what `.gitignore` and the like leave out of a repository."""
+    """Include what `.gitignore` and similar files leave out."""
 
 
 class GrepMatch(Model):
@@ -90,30 +90,30 @@ class GrepMatch(Model):
     line_content: str
     """The line without its newline; several lines for a match that spans them."""
     context_before: list[str] | None = None
-    """Lines before it, if they were asked for."""
+    """Lines before it, if requested."""
     context_after: list[str] | None = None
-    """Lines after it, if they were asked for."""
+    """Lines after it, if requested."""
     line_truncated: bool = False
-    """The line is very long: this is the part around the match."""
+    """Whether the line was shortened to the part around the match."""
 
 
 class FileGrepResult(Model):
     """Matches in many files."""
 
     path: str
-    """Path as it was asked for."""
+    """The requested path."""
     pattern: str
-    """Pattern as it was asked for."""
+    """The requested pattern."""
     matches: tuple[GrepMatch, ...] = ()
     """This page of matches."""
     match_count: int = 0
-    """Matches in all, not only on this page."""
+    """Number of all matches."""
     files_searched: int | None = None
-    """Files that were looked into; null when the search was stopped."""
+    """Files that were searched; null if the search was stopped."""
     files_matched: int | None = None
-    """Files with matches; null when the search was stopped."""
+    """Files with matches; null if the search was stopped."""
     truncated: bool = False
-    """There are more matches than these: go on with `offset`."""
+    """Whether there are more matches: continue with `offset`."""
 
 
 class FileSearch:
@@ -129,7 +129,7 @@ class FileSearch:
         "POST /v1/file/search", scope="files", operation_id="search_in_file", message="Search completed", failures="file", read_only=True
     )
     async def search(self, request: FileSearchRequest) -> Reply[FileSearchResult]:
-        """Give the lines of one file that match a regular expression."""
+        """Return the lines of one file that match a regular expression."""
         access = self._files.access("search", sudo=request.sudo)
         with await access.open(request.file):
             pass
@@ -151,14 +151,14 @@ class FileSearch:
         path = access.absolute(request.path)
         top = path
         if (await access.stat(path)).status.type != "directory":
-            (await access.open(path)).close()  # a pipe or a device would never end: it cannot be opened
+            (await access.open(path)).close()  # reading a pipe or a device would never end; opening it fails
             top = os.path.dirname(path)
         collector = Collector(
             before=request.context_before,
             after=request.context_after,
             offset=request.offset,
             limit=request.max_results,
-            wanted=included(top, request.include or ()),
+            wanted=path_filter(top, request.include or ()),
         )
         found = await self._ripgrep.search(_options(request), path, collector, cwd=top, timeout=SECONDS)
         result = FileGrepResult(
@@ -197,10 +197,10 @@ def _options(request: FileGrepRequest) -> list[str]:
     return options + [flag for flag, wanted in flags.items() if wanted]
 
 
-def included(top: str, patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Give a test whether a file below `top` fits one of the globs, by its name, or by its path for globs with a slash.
+def path_filter(top: str, patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Return a test whether a file below `top` matches a glob, by name, or by path for globs with a slash.
 
-    ripgrep's own globs cannot do it: they bring in what is hidden, ignored or of another type.
+    ripgrep's own globs would include files that are hidden, ignored or of another type.
     """
     try:
         fits = matcher(patterns)

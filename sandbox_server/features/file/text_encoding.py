@@ -1,4 +1,4 @@
-"""Text in files: which encoding it has, and back to the same bytes."""
+"""Text encodings of files: decoding, and encoding back to the same bytes."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ _SHOWN = {"utf-8": "utf-8", "utf-16-le": "utf-16", "utf-16-be": "utf-16", "latin
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """Text, and how a file holds it: `mark` comes first, then `content` in `codec`."""
+    """Text and its encoding in the file: `mark` comes first, then `content` in `codec`."""
 
     content: str
     codec: str = "utf-8"
@@ -24,22 +24,25 @@ class DecodedText:
 
     @property
     def encoding(self) -> str:
-        """The encoding by the name that the API has for it."""
+        """The API's name of the encoding."""
         return _SHOWN[self.codec]
 
     def with_content(self, content: str) -> "DecodedText":
-        """Other text in the same encoding."""
+        """Return other text in the same encoding."""
         return DecodedText(content, self.codec, self.mark)
 
     def encode(self, *, lossless: bool = False) -> bytes:
-        """Give the bytes of the file; `lossless` goes with decoding so. Raises UnicodeEncodeError for what the encoding does not have."""
+        """Return the file's bytes.
+
+        Pass the same `lossless` as for decoding. Raises UnicodeEncodeError for characters that the encoding lacks.
+        """
         return self.mark + self.content.encode(self.codec, "surrogateescape" if lossless else "strict")
 
 
 def decode(data: bytes, *, path: str, operation: str, encoding: Encoding = "auto", lossless: bool = False) -> DecodedText:
-    """Read text: UTF-16 by its mark, else UTF-8. A mark of UTF-8 stays the first character.
+    """Decode text: UTF-16 by its byte order mark, else UTF-8. A mark of UTF-8 stays the first character.
 
-    `lossless` keeps bytes that are no UTF-8 as surrogate escapes instead of raising a FileError.
+    With `lossless`, invalid UTF-8 becomes surrogate escapes instead of a FileError.
     """
     mark, codec = _sniff(data) if encoding in ("auto", "utf-16") else (b"", "utf-8")
     if encoding == "utf-16" and not mark:
@@ -55,14 +58,14 @@ def decode(data: bytes, *, path: str, operation: str, encoding: Encoding = "auto
 
 
 def split_lines(text: str) -> list[str]:
-    """Split after each newline, and nowhere else: a carriage return or a form feed is content."""
+    """Split after each newline only: a carriage return or a form feed is content."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
 
 
 def content_of(text: str, encoding: Literal["utf-8", "base64", "raw"], *, path: str) -> bytes:
-    """Give the bytes that a caller wrote in one of the contract's encodings; `raw` has one character for each byte."""
+    """Return the bytes of a caller's content in one of the contract's encodings; `raw` has one character per byte."""
     try:
         if encoding == "base64":
             return base64.b64decode("".join(text.split()), validate=True)
@@ -73,7 +76,7 @@ def content_of(text: str, encoding: Literal["utf-8", "base64", "raw"], *, path: 
 
 
 def decode_error(message: str, path: str, operation: str, exception: str) -> FileError:
-    """Say that bytes are not the text that was expected, and what to do."""
+    """Return the error for bytes that are not text, with advice."""
     hint = "Ask for encoding 'raw' to get Latin-1 text, or 'base64' for the bytes; download it if it is large."
     return FileError(
         message,

@@ -1,7 +1,7 @@
 """Resumable uploads by the tus protocol 1.0.0 (tus.io): core, creation, creation-with-upload, expiration, termination.
 
-An upload lives in the agent's files: a record of it in its state directory, and the part that has arrived beside where it will be. So it
-can be resumed after this process, or the connection, was gone.
+An upload is stored in the agent's files: a record in its state directory, and the received part beside the target. So
+it can be resumed after a restart of this process or a lost connection.
 """
 
 import asyncio
@@ -39,12 +39,12 @@ EXTENSIONS = "creation,creation-with-upload,expiration,termination"
 CONTENT_TYPE = "application/offset+octet-stream"
 STATE = "~/.local/state/tandem/uploads"
 LIFETIME = 24 * 3600.0
-"""Seconds after its last byte until an upload that was not finished is forgotten."""
+"""Seconds after its last byte until an unfinished upload is dropped."""
 MAX_UPLOADS = 1000
 PIECE = 1 << 20
 """Bytes that are written at once."""
 LOCK_SECONDS = 5.0
-"""How long a request waits for another one on the same upload, which may be of a connection that is already gone."""
+"""Seconds that a request waits for another one on the same upload, whose connection may be gone."""
 _ID = r"^[0-9a-f]{32}$"
 
 
@@ -52,11 +52,11 @@ class UploadRef(Model):
     """An upload by its id."""
 
     upload_id: str = Field(pattern=_ID)
-    """Last part of the `Location` that creating it gave."""
+    """Last part of the `Location` from its creation."""
 
 
 class UploadRecord(Model):
-    """What is kept of an upload."""
+    """The stored record of an upload."""
 
     path: str
     part: str
@@ -66,7 +66,7 @@ class UploadRecord(Model):
 
 
 class FileUploads:
-    """Takes files in over any number of requests."""
+    """Receives files over any number of requests."""
 
     tag = "file"
 
@@ -78,7 +78,7 @@ class FileUploads:
 
     @operation("OPTIONS /v1/file/uploads", scope="files", operation_id="describe_uploads", read_only=True)
     async def describe(self) -> Reply[None]:
-        """Say which parts of the tus protocol uploads know."""
+        """Return the supported parts of the tus protocol."""
         limit = {"Tus-Max-Size": str(self._max_bytes)} if self._max_bytes else {}
         return Reply(None, status=204, headers={**_HEADERS, "Tus-Version": VERSION, "Tus-Extension": EXTENSIONS, **limit})
 
@@ -86,8 +86,9 @@ class FileUploads:
     async def create(self, body: Body, call: Call) -> Reply[None]:
         """Begin a resumable upload (tus).
 
-        `Upload-Length` is the size in bytes. `Upload-Metadata` holds `path`, the absolute path of the file, or `filename` for one in the
-        workspace. The file appears, whole, when its last byte has arrived. A body of `application/offset+octet-stream` is its first part.
+        `Upload-Length` is the size in bytes. `Upload-Metadata` holds `path`, the absolute path of the file, or
+        `filename` for one in the workspace. The file appears, whole, after its last byte. A body of
+        `application/offset+octet-stream` is its first part.
         """
         if (refusal := _refusal(call.headers)) is not None:
             return refusal
@@ -109,12 +110,12 @@ class FileUploads:
 
     @operation("HEAD /v1/file/uploads/{upload_id}", scope="files", operation_id="get_upload_offset", read_only=True)
     async def offset(self, request: UploadRef, call: Call) -> Reply[None]:
-        """Say how many bytes of an upload have arrived (tus)."""
+        """Return how many bytes of an upload have arrived (tus)."""
         if (refusal := _refusal(call.headers)) is not None:
             return refusal
         access = self._files.access("upload")
         async with self._open(access, request.upload_id) as record:
-            size = await _arrived(access, record)
+            size = await _received_bytes(access, record)
         headers = {"Upload-Offset": str(size), "Upload-Length": str(record.length), "Cache-Control": "no-store"}
         return Reply(None, headers={**_HEADERS, **headers, **({"Upload-Metadata": record.metadata} if record.metadata else {})})
 
@@ -122,7 +123,8 @@ class FileUploads:
     async def patch(self, request: UploadRef, body: Body, call: Call) -> Reply[None]:
         """Send more of an upload (tus).
 
-        `Upload-Offset` is where this body begins and must be what has arrived; else 409. What arrives of a body that is cut off is kept.
+        `Upload-Offset` must equal the number of received bytes; else 409. The received part of an interrupted body is
+        kept.
         """
         if (refusal := _refusal(call.headers)) is not None:
             return refusal
@@ -131,14 +133,14 @@ class FileUploads:
         access = self._files.access("upload", timeout=300)
         async with self._open(access, request.upload_id) as record:
             offset = _number(call.headers, "upload-offset")
-            if offset != (arrived := await _arrived(access, record)):
+            if offset != (arrived := await _received_bytes(access, record)):
                 raise Conflict(f"the upload is at {arrived}, not at {offset}", offset=arrived)
             offset = await self._receive(access, request.upload_id, record, offset, body)
         return Reply(None, status=204, headers={**_HEADERS, "Upload-Offset": str(offset), **_expiry()})
 
     @operation("DELETE /v1/file/uploads/{upload_id}", scope="files", operation_id="terminate_upload")
     async def terminate(self, request: UploadRef, call: Call) -> Reply[None]:
-        """Give an upload up (tus); a finished one leaves its file."""
+        """Cancel an upload (tus). A finished one leaves its file."""
         if (refusal := _refusal(call.headers)) is not None:
             return refusal
         access = self._files.access("upload")
@@ -148,7 +150,7 @@ class FileUploads:
 
     @asynccontextmanager
     async def _open(self, access: FileAccess, upload_id: str) -> AsyncIterator[UploadRecord]:
-        """Have an upload to oneself."""
+        """Lock an upload."""
         lock = self._locks.setdefault(upload_id, asyncio.Lock())
         try:
             async with asyncio.timeout(LOCK_SECONDS):
@@ -161,13 +163,13 @@ class FileUploads:
             lock.release()
 
     async def _receive(self, access: FileAccess, upload_id: str, record: UploadRecord, offset: int, body: Body | None) -> int:
-        """Write what comes, also of a body that is cut off, and finish the upload with its last byte; gives the new offset."""
+        """Write a body, even if it is interrupted, and finish the upload after its last byte. Return the new offset."""
         pending = bytearray()
         try:
             async for chunk in body.chunks() if body else _nothing():
                 pending += chunk
                 if offset + len(pending) > record.length:
-                    raise TooLarge(f"the upload was to have {record.length} bytes", limit=record.length)
+                    raise TooLarge(f"the upload exceeds its length of {record.length} bytes", limit=record.length)
                 if len(pending) >= PIECE:
                     offset += await _flush(access, record, pending)
         except InvalidArgument:
@@ -181,11 +183,11 @@ class FileUploads:
     def _length(self, headers: Mapping[str, str]) -> int:
         length = _number(headers, "upload-length")
         if self._max_bytes and length > self._max_bytes:
-            raise TooLarge(f"an upload may have {self._max_bytes} bytes", limit=self._max_bytes)
+            raise TooLarge(f"an upload may have at most {self._max_bytes} bytes", limit=self._max_bytes)
         return length
 
     async def _sweep(self, access: FileAccess) -> None:
-        """Forget uploads that nobody went on with."""
+        """Drop uploads that were not continued."""
         await access.mkdir(STATE, mode=0o700)
         records = await access.walk(STATE, depth=1, suffixes=[".json"], sort="modified", limit=MAX_UPLOADS)
         oldest = (time.time() - LIFETIME) * 1e9
@@ -197,14 +199,14 @@ class FileUploads:
             except NotFound:  # not a record of ours
                 await access.delete(f"{STATE}/{entry.path}", missing_ok=True)
         if records.total - len(stale) >= MAX_UPLOADS:
-            raise ResourceExhausted(f"there are {MAX_UPLOADS} unfinished uploads: finish or terminate some", limit=MAX_UPLOADS)
+            raise ResourceExhausted(f"at most {MAX_UPLOADS} unfinished uploads are allowed: finish or terminate some", limit=MAX_UPLOADS)
 
 
 _HEADERS = {"Tus-Resumable": VERSION}
 
 
 def read_metadata(header: str) -> dict[str, str]:
-    """Read `Upload-Metadata`: pairs of a key and a value in base64, with commas between."""
+    """Parse `Upload-Metadata`: comma-separated pairs of a key and a value in Base64."""
     found = {}
     for pair in filter(None, (pair.strip() for pair in header.split(","))):
         key, _, value = pair.partition(" ")
@@ -251,14 +253,14 @@ async def _load(access: FileAccess, upload_id: str) -> UploadRecord:
         data, _ = await access.read(f"{STATE}/{upload_id}.json", limit=64 << 10)
         return UploadRecord.model_validate_json(data)
     except (FileError, ValidationError):
-        raise NotFound(f"no upload {upload_id!r}", upload_id=upload_id) from None
+        raise NotFound(f"there is no upload {upload_id!r}", upload_id=upload_id) from None
 
 
 async def _save(access: FileAccess, upload_id: str, record: UploadRecord) -> None:
     await access.write(f"{STATE}/{upload_id}.json", record.model_dump_json().encode(), mode=0o600)
 
 
-async def _arrived(access: FileAccess, record: UploadRecord) -> int:
+async def _received_bytes(access: FileAccess, record: UploadRecord) -> int:
     if record.done:
         return record.length
     return (await access.stat(record.part)).status.size

@@ -1,4 +1,4 @@
-"""Files of any size, up and down, with flat memory."""
+"""Uploads and downloads of files of any size, with constant memory."""
 
 import os
 from collections.abc import AsyncIterator
@@ -14,28 +14,28 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.operations import FileAccess
 
 MAX_PSEUDO = 8 << 20
-"""Bytes that are read of a file that says it is empty, as those in /proc do."""
+"""Limit in bytes of a file whose size is 0, such as those in /proc."""
 BINARY = "application/octet-stream"
 
 
 class FileUploadForm(Model):
-    """A file and where to put it, as a form."""
+    """A form with a file and its destination."""
 
     file: Annotated[str, Field(json_schema_extra={"format": "binary"})]
     """The file."""
     path: str | None = None
-    """Where to put it: the file's absolute path, or a directory, which then gets it under its own name. Without it, the workspace."""
+    """Destination: the file's absolute path, or a directory. Absent: the workspace."""
 
 
 class FileUploadResult(Model):
-    """The file that was put in place."""
+    """The uploaded file."""
 
     file_path: str
     """Absolute path."""
     file_size: int
     """Bytes."""
     success: bool
-    """True: the file is there, whole."""
+    """True: the file is complete."""
     etag: str | None = None
     """Tag of this version, for `if_match`."""
 
@@ -46,7 +46,7 @@ class FileDownloadRequest(Model):
     path: str
     """Absolute path, or one that begins with `~/`."""
     change_policy: Literal["ignore", "abort"] = "ignore"
-    """What to do when the file is written meanwhile. `abort`: 409 before the first byte, and a broken connection after it."""
+    """What to do if the file is written meanwhile. `abort`: 409 before the first byte, a broken connection after it."""
     if_match: str | None = None
     """Download only the version with this etag; else 409."""
     sudo: bool = False
@@ -54,7 +54,7 @@ class FileDownloadRequest(Model):
 
 
 class FileTransfer:
-    """Takes files in and gives them out."""
+    """Uploads and downloads files."""
 
     tag = "file"
 
@@ -74,8 +74,8 @@ class FileTransfer:
     async def upload(self, upload: Upload) -> FileUploadResult:
         """Upload a file.
 
-        It takes its place in one step, once it has arrived whole; one that is there is replaced and keeps mode and owner. Missing
-        directories are made.
+        It appears in one step, once it has arrived whole. An existing file is replaced, and its mode and owner are
+        kept. Missing directories are made.
         """
         access = self._files.access("upload", timeout=300)
         received: tuple[StagedFile, str] | None = None
@@ -96,15 +96,15 @@ class FileTransfer:
 
     @operation("GET /v1/file/download", scope="files", operation_id="download_file")
     async def download(self, request: FileDownloadRequest) -> Content:
-        """Download a file as it is.
+        """Download a file unchanged.
 
-        Ranges, `If-None-Match`, `If-Range` and HEAD work, so that a download can be resumed.
+        Ranges, `If-None-Match`, `If-Range` and HEAD are supported, so that a download can be resumed.
         """
         access = self._files.access("download", sudo=request.sudo)
         file = await access.open(request.path)
         try:
             await _require_version(access, request, file)
-            if file.status.size == 0 and (content := await _pseudo(access, request.path)):
+            if file.status.size == 0 and (content := await _content_of_pseudo_file(access, request.path)):
                 file.close()
                 return content
         except BaseException:
@@ -113,7 +113,7 @@ class FileTransfer:
         return Content(
             size=file.status.size,
             media_type=BINARY,
-            read=partial(_unchanged, file) if request.change_policy == "abort" else file.chunks,
+            read=partial(_chunks_unless_changed, file) if request.change_policy == "abort" else file.chunks,
             close=file.close,
             etag=file.status.etag,
             modified=file.status.modified / 1e9,
@@ -134,10 +134,10 @@ class FileTransfer:
 
     def _require_room(self, size: int) -> None:
         if self._max_bytes and size > self._max_bytes:
-            raise TooLarge(f"an upload may have {self._max_bytes} bytes", limit=self._max_bytes)
+            raise TooLarge(f"an upload may have at most {self._max_bytes} bytes", limit=self._max_bytes)
 
     async def _place(self, access: FileAccess, staged: StagedFile, name: str, upload: Upload) -> FileUploadResult:
-        """Commit; the path may have come after the file, then it was staged in the workspace."""
+        """Move the file into place. If the path came after the file, it was staged in the workspace."""
         target = await self._target(access, upload.field("path"), name)
         status = await access.commit(staged, target)
         return FileUploadResult(file_path=target, file_size=status.size, success=True, etag=status.etag)
@@ -172,8 +172,8 @@ async def _is_directory(access: FileAccess, path: str) -> bool:
         return False
 
 
-async def _pseudo(access: FileAccess, path: str) -> Content | None:
-    """Give the content of a file that says it is empty; None if it is."""
+async def _content_of_pseudo_file(access: FileAccess, path: str) -> Content | None:
+    """Return the content of a file whose size is 0; None if it is empty."""
     data, status = await access.read(path, limit=MAX_PSEUDO)
 
     async def read(start: int, stop: int) -> AsyncIterator[bytes]:
@@ -183,7 +183,7 @@ async def _pseudo(access: FileAccess, path: str) -> Content | None:
 
 
 async def _require_version(access: FileAccess, request: FileDownloadRequest, file: OpenFile) -> None:
-    """Raise unless the file is the one that is asked for, and with `abort` still at its path."""
+    """Raise unless the file has the requested etag, and with `abort` is still at its path."""
     etag = file.status.etag
     if request.if_match not in (None, etag):
         raise Conflict(f"the file is not the one you asked for: its etag is now {etag}", path=request.path)
@@ -191,7 +191,7 @@ async def _require_version(access: FileAccess, request: FileDownloadRequest, fil
         raise Conflict("the file changed before its download began", path=request.path)
 
 
-async def _unchanged(file: OpenFile, start: int, stop: int) -> AsyncIterator[bytes]:
+async def _chunks_unless_changed(file: OpenFile, start: int, stop: int) -> AsyncIterator[bytes]:
     async for chunk in file.chunks(start, stop):
         if file.changed():
             raise Conflict("the file changed while it was downloaded")

@@ -1,4 +1,4 @@
-"""A handoff: what an agent asks of a person, and what comes of it."""
+"""A handoff: an agent's request to a person, and its outcome."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from sandbox_server.core.receipt import Receipt
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
 PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
-"""What nobody else is to see a person do."""
+"""Kinds that the person handles in private mode."""
 type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
 type NotificationChannel = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
 type HandoffText = Annotated[str, Field(max_length=4000)]
@@ -28,49 +28,49 @@ class HandoffRegion(Model):
 
 class FormField(Model):
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")]
-    """Under which its value comes back in `values`."""
+    """The key of its value in `values`."""
     label: Annotated[str, Field(min_length=1, max_length=200)]
-    """What the person reads beside it."""
+    """Label for the person."""
     secret: bool = False
-    """Its value is for the page alone and never comes back."""
+    """Whether its value goes only to the page and is never returned."""
     ref: Annotated[str, Field(max_length=100)] | None = None
     """The element of the page that it belongs to, as a snapshot names it."""
     selector: Annotated[str, Field(max_length=1000)] | None = None
-    """The same as a CSS selector. A secret one needs it."""
+    """The same as a CSS selector. Required for a secret field."""
     origin: Annotated[str, Field(pattern=r"^https?://[^/\s]{1,255}$")] | None = None
-    """Scheme, host and port of the page that a secret is for, such as `https://example.com`; it is filled in nowhere else."""
+    """Scheme, host and port of the page for a secret, such as `https://example.com`. It is filled in on no other."""
 
 
 class AskPerson(Model):
     kind: Kind = "free"
-    """What is asked for."""
+    """What is requested."""
     reason: Annotated[str, Field(min_length=1, max_length=4000)]
-    """Why you cannot go on by yourself: one sentence for the person."""
+    """Why you cannot continue yourself: one sentence for the person."""
     instructions: HandoffText = ""
     """What to do, step by step, and when it is done."""
     url: Annotated[str, Field(max_length=4000)] | None = None
-    """The page that it is about."""
+    """The page that it concerns."""
     region: HandoffRegion | None = None
-    """The part of the screen that it is about."""
+    """The part of the screen that it concerns."""
     choices: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]], Field(max_length=12)] = Field(default_factory=list)
-    """What to choose from; one of them comes back as `choice`."""
+    """Options; one of them is returned as `choice`."""
     fields: Annotated[list[FormField], Field(max_length=MAX_FIELDS)] = Field(default_factory=list)
-    """What the person is to fill in; it comes back as `values`, by name."""
+    """Fields for the person to fill in; returned as `values`, by name."""
     deadline: Annotated[float, Field(gt=0, le=MAX_SECONDS)] = 3600.0
-    """Seconds after which nobody is expected to answer any more."""
+    """Seconds after which the request times out."""
     on_timeout: Literal["give_up", "continue"] = "give_up"
-    """What you mean to do then; people see it."""
+    """What you will do after a timeout, shown to people."""
     wait: Annotated[float, Field(ge=0, le=WAIT_SECONDS)] = 0.0
-    """Seconds to wait for the outcome at once; 0 answers when the request is made."""
+    """Seconds to wait for the outcome; 0 answers once the request is made."""
 
     @field_validator("fields")
     @classmethod
     def _are_distinct_and_secrets_have_a_place(cls, fields: list[FormField]) -> list[FormField]:
         names = [field.name for field in fields]
         if len(set(names)) < len(names):
-            raise ValueError("two fields have one name")
+            raise ValueError("two fields have the same name")
         if any(field.secret and (field.selector is None or field.origin is None) for field in fields):
-            raise ValueError("a secret field names the selector and the origin that it is for")
+            raise ValueError("a secret field needs a selector and an origin")
         return fields
 
 
@@ -83,16 +83,16 @@ class AnswerHandoff(HandoffRef):
     note: HandoffText = ""
     """What was done, why it was not, or what was done instead."""
     choice: Annotated[str, Field(max_length=400)] | None = None
-    """Which of the choices."""
+    """One of the choices."""
     values: Annotated[dict[str, HandoffText], Field(max_length=MAX_FIELDS)] = Field(default_factory=dict)
-    """What was filled in, by the names of the fields."""
+    """The field values, by name."""
 
 
 class Delivery(Model):
     at: float
     """Seconds since the epoch."""
     status: int | None
-    """What was answered, in HTTP or SMTP; null for nothing."""
+    """The HTTP or SMTP status; null if there was no answer."""
     error: str | None
     to: NotificationChannel = "webhook"
 
@@ -115,20 +115,20 @@ class Handoff(Model):
     status: Literal["open", "claimed", "closed"]
     claimed_by: str | None = None
     claimed_at: float | None = None
-    """When that person took it on."""
+    """When the person claimed it."""
     outcome: Outcome | None = None
     """`done`, `cannot`, `partly`, `instead` with a note, `timeout`, `cancelled`; null while it is open."""
     note: str = ""
     choice: str | None = None
     values: dict[str, str] = Field(default_factory=dict)
-    """What was filled in, by the names of the fields; nothing secret."""
+    """The field values, by name, without secrets."""
     dropped: list[str] = Field(default_factory=list)
     """The secret fields that a person has filled in, by name."""
     closed_by: str | None = None
     answered_in: Literal["view", "client"] | None = None
-    """Where the answer was given: on `/view`, or to the client of the agent that asked, by its own user."""
+    """Where the answer was given: on `/view`, or in the client of the requesting agent, by its user."""
     closed_at: float | None = None
     receipt: Receipt | None = None
     """What the person changed who answered it."""
     deliveries: list[Delivery] = Field(default_factory=list)
-    """Every try to tell people of it."""
+    """Every attempt to notify people."""

@@ -1,4 +1,4 @@
-"""Where people are told of what is asked of them, and in which form: a webhook, Slack, Telegram, ntfy, mail."""
+"""Where people are notified of handoffs: a webhook, Slack, Telegram, ntfy, mail."""
 
 import hashlib
 import hmac
@@ -17,33 +17,33 @@ from sandbox_server.features.handoff.handoff import Handoff, NotificationChannel
 
 SUBJECT_LENGTH = 150
 TEXT_LENGTH = 3000
-"""What every one of them takes."""
+"""Limit of characters that every target accepts."""
 
 type Post = Callable[[str, bytes, dict[str, str]], Awaitable[DeliveryResult]]
 type SendMail = Callable[[MailServer, EmailMessage], Awaitable[DeliveryResult]]
 
 
 class NotificationTarget(Protocol):
-    """One way to tell people."""
+    """One way to notify people."""
 
     @property
     def name(self) -> NotificationChannel:
-        """As it stands in the deliveries."""
+        """Its name in the deliveries."""
         ...
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no error may hold."""
+        """Values that no error message may contain."""
         ...
 
     async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
-        """Tell once; a status from 200 to 299 means that it was taken."""
+        """Notify once. A status from 200 to 299 means success."""
         ...
 
 
 @dataclass(frozen=True)
 class WebhookTarget:
-    """The request as JSON, signed; `text` is what Mattermost and its kin show."""
+    """A signed POST of the request as JSON; `text` is what Mattermost and similar services show."""
 
     url: str
     secret: str | None
@@ -61,7 +61,7 @@ class WebhookTarget:
 
 @dataclass(frozen=True)
 class SlackTarget:
-    """A message with a button; nothing in it is markup, and no preview is made, which would use up the link."""
+    """A message with a button, without markup, and without a link preview, which would use up the link."""
 
     url: str
     send: Post = post
@@ -73,18 +73,18 @@ class SlackTarget:
 
     async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
         title, text = subject(handoff), details(handoff)
-        blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title)}]
+        blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain_text_block(title)}]
         if text:
-            blocks.append({"type": "section", "text": _plain(text)})
+            blocks.append({"type": "section", "text": _plain_text_block(text)})
         if link:
-            blocks.append({"type": "actions", "elements": [{"type": "button", "text": _plain("Open"), "url": link}]})
-        shown = {"text": _escaped(title), "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
+            blocks.append({"type": "actions", "elements": [{"type": "button", "text": _plain_text_block("Open"), "url": link}]})
+        shown = {"text": _escape_markup(title), "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
         return await _post_json(self.send, self.url, shown)
 
 
 @dataclass(frozen=True)
 class TelegramTarget:
-    """A bot's message, as plain text, without a preview."""
+    """A bot's message, as plain text, without a link preview."""
 
     server: str
     token: str
@@ -152,7 +152,7 @@ class MailTarget:
 
 
 def message(handoff: Handoff, link: str | None) -> dict[str, Any]:
-    """What a webhook is posted."""
+    """Return the JSON for a webhook."""
     text = f"The agent asks for a person ({handoff.kind}): {handoff.reason}"
     told = handoff.model_dump(
         include={"id", "kind", "reason", "instructions", "url", "choices", "fields", "deadline_at", "asked_by", "created_at"}
@@ -161,18 +161,18 @@ def message(handoff: Handoff, link: str | None) -> dict[str, Any]:
 
 
 def subject(handoff: Handoff) -> str:
-    """One line."""
+    """Return one line."""
     line = " ".join(f"The agent asks for a person ({handoff.kind}): {handoff.reason}".split())
     return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
 
 
 def details(handoff: Handoff) -> str:
-    """What to do and where, and what there is to choose from."""
+    """Return the instructions, the URL and the choices."""
     return "\n".join(filter(None, (handoff.instructions, handoff.url, " / ".join(handoff.choices))))[:TEXT_LENGTH]
 
 
 def signature(secret: str | None, body: bytes, at: float) -> dict[str, str]:
-    """The headers that prove who sent it and when: HMAC-SHA256 over the time in seconds, a dot, and the body."""
+    """Return the signature headers: HMAC-SHA256 over the time in seconds, a dot, and the body."""
     if secret is None:
         return {}
     moment = str(int(at))
@@ -184,9 +184,9 @@ async def _post_json(send: Post, url: str, shown: dict[str, Any], headers: dict[
     return await send(url, json.dumps(shown).encode(), {"Content-Type": "application/json", **(headers or {})})
 
 
-def _plain(text: str) -> dict[str, str]:
+def _plain_text_block(text: str) -> dict[str, str]:
     return {"type": "plain_text", "text": text}
 
 
-def _escaped(text: str) -> str:
+def _escape_markup(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

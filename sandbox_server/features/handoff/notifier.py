@@ -1,4 +1,4 @@
-"""Notifies people of handoffs wherever that is set; each place is tried again until it takes the message or the time is over."""
+"""Notifies people of handoffs on every configured target. Failed deliveries are retried until the deadline."""
 
 import asyncio
 import time
@@ -12,16 +12,16 @@ from sandbox_server.features.handoff.notification_targets import NotificationTar
 from sandbox_server.features.handoff.queue import HandoffQueue
 
 PAUSES = (1.0, 5.0, 30.0, 120.0, 600.0)
-"""Seconds between two tries; the last holds for all that follow."""
+"""Seconds between two attempts. The last value holds for all further ones."""
 MAX_TRIES = 50
-"""At one place."""
+"""Limit of attempts per target."""
 
 type MakeLink = Callable[[Handoff], str | None]
-"""Makes the address at which a person finds the request."""
+"""Makes the URL at which a person finds the request."""
 
 
 class HandoffNotifier:
-    """Tells every target of every handoff that is asked; an asynchronous context manager."""
+    """Notifies every target of every handoff; an asynchronous context manager."""
 
     def __init__(self, queue: HandoffQueue, targets: Iterable[NotificationTarget], link: MakeLink) -> None:
         self._queue = queue
@@ -37,7 +37,7 @@ class HandoffNotifier:
         await self._tasks.close()
 
     def tell(self, handoff: Handoff) -> None:
-        """Tell of one, in the background, wherever that was not done."""
+        """Notify the targets that were not notified yet, in the background."""
         for target in self._targets:
             if not any(_taken(each) for each in tries(handoff, target.name)):
                 self._tasks.start(self._deliver(handoff.id, target), name=f"tell {target.name} of {handoff.id}")
@@ -54,16 +54,18 @@ class HandoffNotifier:
     async def _try(self, handoff: Handoff, target: NotificationTarget) -> Delivery:
         link, at = await asyncio.to_thread(self._link, handoff), time.time()
         answer = await target.tell(handoff, link)
-        return Delivery(to=target.name, at=at, status=answer.status, error=cleaned(answer.error, [*target.secrets, *filter(None, [link])]))
+        return Delivery(
+            to=target.name, at=at, status=answer.status, error=masked_error(answer.error, [*target.secrets, *filter(None, [link])])
+        )
 
 
 def tries(handoff: Handoff, name: NotificationChannel) -> list[Delivery]:
-    """How one place was told."""
+    """Return the deliveries to one target."""
     return [each for each in handoff.deliveries if each.to == name]
 
 
-def cleaned(error: str | None, secrets: Iterable[str]) -> str | None:
-    """An error without what is secret."""
+def masked_error(error: str | None, secrets: Iterable[str]) -> str | None:
+    """Return an error with secrets masked."""
     for secret in secrets:
         error = error and error.replace(secret, "***")
     return error

@@ -1,4 +1,4 @@
-"""Links that lead a person to what is asked: they sign in once, and are void with everything that came of them once it has ended."""
+"""Sign-in links for handoffs. Each works once. Its sessions end with the handoff."""
 
 import time
 from collections.abc import Callable, Coroutine
@@ -14,11 +14,11 @@ from sandbox_server.features.handoff.handoff import Handoff
 SCOPES = frozenset({"view", "control"})
 
 type Expel = Callable[[str], Coroutine[Any, Any, None]]
-"""Ends what those have open, and returns the control that they have, whose names begin so."""
+"""Ends all connections, and the control, of callers whose names have this prefix."""
 
 
 class HandoffLinks:
-    """Makes them, for where people reach the sandbox (`base`; None: nowhere); an asynchronous context manager."""
+    """Makes links at the sandbox's public URL `base` (None: there is none); an asynchronous context manager."""
 
     def __init__(self, tickets: Tickets, base: str | None, expel: Expel) -> None:
         self._tickets = tickets
@@ -33,7 +33,7 @@ class HandoffLinks:
         await self._tasks.close()
 
     def make(self, handoff: Handoff) -> str | None:
-        """Make one that works once, to see and to control, until the deadline at most."""
+        """Make a link that works once, with the scopes to see and to control, valid until the deadline at most."""
         if self._base is None:
             return None
         grant = Grant(bearer_of(invited_by(handoff.id)), SCOPES, expires=handoff.deadline_at, handoff=handoff.id)
@@ -41,6 +41,6 @@ class HandoffLinks:
         return f"{self._base.rstrip('/')}/view?ticket={ticket}"
 
     def kept(self, handoff: Handoff) -> None:
-        """Take note of how one stands: with its end, who came by its links is out."""
+        """Take a stored handoff. When it is closed, the sessions of its links end."""
         if self._base is not None and handoff.status == "closed":
             self._tasks.start(self._expel(invited_by(handoff.id)), name=f"end the links of {handoff.id}")

@@ -1,4 +1,4 @@
-"""Handoffs on disk: one row each, whole, so that what was asked outlives the process, and on a volume the container."""
+"""Handoffs on disk, one row each. They survive the process, and on a volume the container."""
 
 import asyncio
 import functools
@@ -11,14 +11,14 @@ from typing import Self
 from sandbox_server.features.handoff.handoff import Handoff
 
 MAX_CLOSED = 500
-"""Closed ones that are kept."""
+"""Limit of stored closed handoffs."""
 
 
 class HandoffStore:
     """An SQLite file; an asynchronous context manager.
 
-    One thread does all that touches the file, in the order it was asked: a caller that is cancelled leaves its work running, and nothing
-    else, the closing least of all, may meet it there.
+    One thread does all access to the file in order. A cancelled caller's work runs on, and nothing, not even closing,
+    may overlap it.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,12 +36,12 @@ class HandoffStore:
         self._thread.shutdown(wait=False)
 
     async def all(self) -> list[Handoff]:
-        """Every one that is kept, the oldest first."""
+        """Return every stored handoff, oldest first."""
         rows = await self._run(self._rows)
         return [Handoff.model_validate_json(text) for text in rows]
 
     async def put(self, handoff: Handoff) -> None:
-        """Keep one, on disk when this returns."""
+        """Store one. It is on disk when this returns."""
         await self._run(self._put, handoff)
 
     async def _run[**P, R](self, work: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:

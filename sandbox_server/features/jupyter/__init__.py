@@ -1,1 +1,1 @@
-"""Jupyter: Python code in kernels that remember, with rich outputs."""
+"""Jupyter: Python code in kernels that keep their state, with rich outputs."""

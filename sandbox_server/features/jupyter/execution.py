@@ -1,4 +1,4 @@
-"""An execution in a kernel: the request, and the response by the contract's names."""
+"""An execution in a kernel: the request, and the response in the contract's form."""
 
 from typing import Annotated, Any, Literal
 
@@ -21,31 +21,32 @@ class JupyterExecuteRequest(Model):
     """Code to run."""
 
     code: str
-    """Python code, as in a notebook's cell: the value of a last expression is an output."""
+    """Python code, as in a notebook cell: the value of a last expression is an output."""
     timeout: Timeout | None = DEFAULT_TIMEOUT
-    """Seconds after which it is interrupted. Code that does not react to that loses its kernel, and its variables."""
+    """Seconds after which it is interrupted. Code that ignores the interrupt loses its kernel and its variables."""
     kernel_name: str | None = None
-    """Kernel to run it in, as `info` lists them. Absent: the default."""
+    """Kernel from `info`. Absent: the default."""
     session_id: str | None = None
-    """Session whose variables it sees and keeps; made when there is none of that id. Absent: a session that no caller has named and that is
-    idle, else a new one; the answer says which."""
+    """Session that it runs in, created if it does not exist. Absent: an idle session that was created implicitly, else
+    a new one; the answer names it.
+    """
     cwd: str | None = None
-    """Working directory, absolute; the session stays there. Absent: where the session is, at first the workspace."""
+    """Working directory, absolute; it becomes the session's own. Absent: the session's, initially the workspace."""
     isolation: IsolationPolicy | None = None
-    """What it is kept from. It holds for a session as long as that lives, from its first code on; absent later: the session's own."""
+    """The restrictions of the code. They apply to a session from its first code to its end; absent later: the session's own."""
 
 
 class JupyterOutput(Model):
     """One output."""
 
     output_type: Literal["stream", "execute_result", "display_data", "error", "update_display_data", "clear_output"]
-    """The last two come in a stream of events only."""
+    """The last two come only in event streams."""
     name: str | None = None
-    """`stdout` or `stderr`, of a stream."""
+    """`stdout` or `stderr`, for a stream."""
     text: str | None = None
-    """What was written, of a stream."""
+    """The text of a stream."""
     data: dict[str, Any] | None = None
-    """What is shown, by media type: text as it is, pictures in base64, JSON as JSON."""
+    """The output by media type: text as it is, images in Base64, JSON as JSON."""
     metadata: dict[str, Any] | None = None
     execution_count: int | None = None
     ename: str | None = None
@@ -79,7 +80,7 @@ class JupyterProgress(Model):
 
 
 class JupyterExecuteResponse(Model):
-    """What became of it."""
+    """The result."""
 
     kernel_name: str
     session_id: str | None = None
@@ -87,18 +88,18 @@ class JupyterExecuteResponse(Model):
     """`ok`, `error` (an exception, or the kernel ended), `timeout` (it was interrupted)."""
     execution_count: int | None = None
     outputs: list[JupyterOutput]
-    """In order, with neighbouring pieces of a stream joined."""
+    """In order, with adjacent stream outputs joined."""
     code: str
     msg_id: str | None = None
     """Id of this execution."""
     exit_code: int | None = None
-    """0, 1 after an exception, the code of a `sys.exit`; of a kernel that ended, its own. Null after a timeout or a signal."""
+    """0, 1 after an exception, the code of a `sys.exit`, or that of a kernel that ended. Null after a timeout or a signal."""
     dropped_bytes: int = 0
-    """Bytes of output over the limit, of which nothing is kept."""
+    """Bytes of output over the limit, which are lost."""
 
 
 def output_model(output: KernelOutput) -> JupyterOutput:
-    """An output by the contract's names."""
+    """Return an output in the contract's form."""
     return JupyterOutput(
         output_type=output.output_type,
         name=output.name,
@@ -113,7 +114,7 @@ def output_model(output: KernelOutput) -> JupyterOutput:
 
 
 def answer(session: JupyterSession, execution: Execution) -> Reply[JupyterExecuteResponse]:
-    """What became of an execution that is over."""
+    """Return the result of an execution that has ended."""
     response = JupyterExecuteResponse(
         kernel_name=session.kernel_name,
         session_id=session.id,

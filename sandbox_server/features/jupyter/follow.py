@@ -1,4 +1,4 @@
-"""An execution's outputs as events, from any point on: `status`, `output`, `exit`."""
+"""An execution's outputs as events, from any position on: `status`, `output`, `exit`."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,19 +13,19 @@ EVENTS = EventTypes("JupyterExecutionEvent", {"status": JupyterProgress, "output
 
 @dataclass(frozen=True, slots=True)
 class ExecutionPosition:
-    """Where a reader of an execution is; an event's `id` holds it, so that `Last-Event-ID` resumes there."""
+    """A reader's position. An event's `id` holds it, so that `Last-Event-ID` resumes there."""
 
     session_id: str
     execution_id: str
     seen: int
-    """Outputs up to here."""
+    """Number of outputs so far."""
 
     def __str__(self) -> str:
         return f"{self.session_id}/{self.execution_id}/{self.seen}"
 
     @classmethod
     def parse(cls, event_id: str) -> "ExecutionPosition":
-        """Read an event's `id`; raises InvalidArgument for anything else."""
+        """Parse an event's `id`; raises InvalidArgument if it is malformed."""
         try:
             session_id, execution_id, seen = event_id.split("/")
             return cls(session_id, execution_id, max(0, int(seen)))
@@ -34,7 +34,7 @@ class ExecutionPosition:
 
 
 async def follow(execution: Execution, position: ExecutionPosition) -> AsyncIterator[Event]:
-    """Give an execution's outputs from `position` on as they come, and how it ended."""
+    """Yield an execution's outputs from `position` on as they come, and then its end."""
     yield _described("status", execution, position)
     while True:
         change, ended = execution.change(), execution.ended  # before reading: what comes after is another change

@@ -18,10 +18,10 @@ class JupyterInfoResponse(Model):
 
     default_kernel: str
     available_kernels: list[str]
-    """Those that can be started here."""
+    """The kernels that can be started."""
     active_sessions: int
     session_timeout_seconds: int
-    """Seconds without use after which a session is closed."""
+    """Idle seconds after which a session is closed."""
     max_sessions: int
     description: str
     kernel_detection: str
@@ -34,7 +34,7 @@ class KernelSession(Model):
     last_used: float
     """Seconds since the epoch."""
     age_seconds: int
-    """Seconds since it was used last."""
+    """Seconds since it was last used."""
     state: Literal["idle", "busy"] = "idle"
 
 
@@ -55,13 +55,13 @@ class JupyterCreateSessionRequest(Model):
     """A session to create."""
 
     session_id: str | None = None
-    """Its id. Empty or absent: a new one. An id that exists gives that session."""
+    """Its id. Empty or absent: a new one. An existing session is returned."""
     kernel_name: str | None = None
-    """Kernel, as `info` lists them. Absent: the default."""
+    """Kernel from `info`. Absent: the default."""
     cwd: str | None = None
     """Working directory, absolute. Absent: the workspace."""
     isolation: IsolationPolicy | None = None
-    """What its code is kept from, as long as the session lives."""
+    """The restrictions of its code, for the session's whole life."""
 
 
 class JupyterCreateSessionResponse(Model):
@@ -73,7 +73,7 @@ class JupyterCreateSessionResponse(Model):
 
 
 class JupyterInterruptResult(Model):
-    """Whether anything ran."""
+    """Whether any code was interrupted."""
 
     interrupted: bool
 
@@ -91,10 +91,11 @@ class Jupyter:
     async def execute_code(self, request: JupyterExecuteRequest) -> Reply[JupyterExecuteResponse]:
         """Run Python code in a kernel.
 
-        Variables are there for the next execution with the same `session_id`. A session is closed when nobody has used it for half an hour.
+        Variables are kept for the next execution with the same `session_id`. An idle session is closed after half an
+        hour.
 
-        With `Accept: text/event-stream` the outputs come as they are put out: `output` events, then `exit`. To resume, send the same
-        request with the last event's id as `Last-Event-ID`: the code is not run again.
+        With `Accept: text/event-stream` the outputs are streamed: `output` events, then `exit`. To resume, send the
+        same request with the last event's id as `Last-Event-ID`: the code is not run again.
         """
         session, execution = await self._begin(request)
         await execution.wait()
@@ -102,7 +103,7 @@ class Jupyter:
 
     @stream_of(execute_code, events=EVENTS)
     async def stream_execute(self, request: JupyterExecuteRequest, call: Call) -> AsyncIterator[Event]:
-        """Run Python code and give its outputs as events, or go on with an execution after `Last-Event-ID`."""
+        """Run Python code and stream its outputs, or resume an execution after `Last-Event-ID`."""
         if call.last_event_id:
             position = ExecutionPosition.parse(call.last_event_id)
             return follow(self._sessions.get(position.session_id).execution(position.execution_id), position)
@@ -111,7 +112,7 @@ class Jupyter:
 
     @operation("GET /v1/jupyter/info", scope="view")
     async def get_info(self) -> JupyterInfoResponse:
-        """Tell which kernels there are, and how many sessions."""
+        """List the kernels, and count the sessions."""
         kernels = self._sessions.kernels
         return JupyterInfoResponse(
             default_kernel=kernels.default,
@@ -130,23 +131,23 @@ class Jupyter:
 
     @operation("DELETE /v1/jupyter/sessions", scope="code", destructive=True, acts="shell")
     async def delete_sessions(self) -> None:
-        """Close every session: what runs is ended, all variables are gone."""
+        """Close every session. Running code is ended and all variables are lost."""
         await self._sessions.clear()
 
     @operation("POST /v1/jupyter/sessions/create", scope="code", acts="shell")
     async def create_session(self, request: JupyterCreateSessionRequest) -> JupyterCreateSessionResponse:
-        """Create a session, with a kernel that is ready."""
+        """Create a session with a kernel that is ready."""
         session = await self._sessions.create(request.session_id, request.kernel_name, request.cwd, request.isolation)
         return JupyterCreateSessionResponse(session_id=session.id, kernel_name=session.kernel_name, message="Session is ready")
 
     @operation("DELETE /v1/jupyter/sessions/{session_id}", scope="code", destructive=True, acts="shell")
     async def delete_session(self, request: JupyterSessionRef) -> None:
-        """Close a session: what runs in it is ended, its variables are gone."""
+        """Close a session. Its code is ended and its variables are lost."""
         await self._sessions.remove(self._sessions.get(request.session_id))
 
     @operation("POST /v1/jupyter/sessions/{session_id}/interrupt", scope="code", acts="shell")
     async def interrupt_session(self, request: JupyterSessionRef) -> JupyterInterruptResult:
-        """Interrupt what runs in a session, as Ctrl-C does; its variables stay."""
+        """Interrupt the code of a session, as Ctrl-C does. Its variables stay."""
         return JupyterInterruptResult(interrupted=await self._sessions.get(request.session_id).interrupt())
 
     async def _begin(self, request: JupyterExecuteRequest) -> tuple[JupyterSession, Execution]:

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox_server.core import Call, Model, Scope, operation
-from sandbox_server.drivers.clients.mcp_hub import McpHubClient
+from sandbox_server.drivers.clients.mcp_process import McpProcessClient
 
 
 class ListMcpServers(Model):
@@ -63,18 +63,18 @@ class McpServers:
 
     tag = "mcp"
 
-    def __init__(self, hub: McpHubClient) -> None:
-        self._hub = hub
+    def __init__(self, mcp_process: McpProcessClient) -> None:
+        self._mcp_process = mcp_process
 
     @operation("GET /v1/mcp/servers", scope="any")
     async def list_mcp_servers(self, request: ListMcpServers, call: Call) -> list[str]:
         """List the MCP servers that the caller may use, by name."""
-        return await self._hub.names(call.headers, hidden=request.include_hidden)
+        return await self._mcp_process.names(call.headers, hidden=request.include_hidden)
 
     @operation("GET /v1/mcp/status", scope="any", operation_id="get_mcp_status")
     async def server_states(self, call: Call) -> list[McpServerState]:
         """Get the state of every server except the sandbox's own: whether it works, and if not, why."""
-        return [McpServerState.model_validate(state) for state in await self._hub.status(call.headers)]
+        return [McpServerState.model_validate(state) for state in await self._mcp_process.status(call.headers)]
 
     @operation("PUT /v1/mcp/servers/{server_name}", scope="admin", operation_id="add_mcp_server", acts="shell")
     async def add_server(self, request: NewMcpServer, call: Call) -> McpServerState:
@@ -82,11 +82,11 @@ class McpServers:
 
         The server stays until the container ends.
         """
-        await self._hub.add(request.server_name, request.model_dump(exclude={"server_name"}, exclude_defaults=True), call.headers)
-        states = await self._hub.status(call.headers)
+        await self._mcp_process.add(request.server_name, request.model_dump(exclude={"server_name"}, exclude_defaults=True), call.headers)
+        states = await self._mcp_process.status(call.headers)
         return next(McpServerState.model_validate(state) for state in states if state["name"] == request.server_name)
 
     @operation("DELETE /v1/mcp/servers/{server_name}", scope="admin", operation_id="remove_mcp_server", destructive=True, acts="shell")
     async def remove_server(self, request: McpServerName, call: Call) -> None:
         """Remove a server that was added by this API, and stop it."""
-        await self._hub.remove(request.server_name, call.headers)
+        await self._mcp_process.remove(request.server_name, call.headers)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict, cast
 from pydantic import Field
 
 from sandbox_server.core import Call, Model, operation
-from sandbox_server.drivers.clients.mcp_hub import McpHubClient
+from sandbox_server.drivers.clients.mcp_process import McpProcessClient
 
 MAX_ARGUMENTS = 64 << 20
 """Bytes of a tool's arguments, as over MCP."""
@@ -144,18 +144,18 @@ class McpTools:
 
     tag = "mcp"
 
-    def __init__(self, hub: McpHubClient) -> None:
-        self._hub = hub
+    def __init__(self, mcp_process: McpProcessClient) -> None:
+        self._mcp_process = mcp_process
 
     @operation("GET /v1/mcp/{server_name}/tools", scope="any")
     async def list_mcp_tools(self, request: McpToolsRequest, call: Call) -> ListToolsResult:
         """List the tools of one server, as it describes them."""
-        return cast("ListToolsResult", await self._hub.tools(request.server_name, call.headers))
+        return cast("ListToolsResult", await self._mcp_process.tools(request.server_name, call.headers))
 
     @operation(
         "POST /v1/mcp/{server_name}/tools/{tool_name}", scope="any", whole_body="arguments", ends_with_client=True, max_body=MAX_ARGUMENTS
     )
     async def execute_mcp_tool(self, request: McpToolCall, call: Call) -> CallToolResult:
         """Call a tool. A tool that fails is a result too: `isError` says so. Closing the connection cancels the call."""
-        result = await self._hub.call(request.server_name, request.tool_name, request.arguments, call.headers)
+        result = await self._mcp_process.call(request.server_name, request.tool_name, request.arguments, call.headers)
         return cast("CallToolResult", result)

@@ -1,1 +1,1 @@
-"""Node.js: programs that run once, and sessions that remember."""
+"""Node.js: programs that run once, and sessions that keep their state."""

@@ -1,4 +1,4 @@
-"""An execution of JavaScript: the request, and the response by the contract's names."""
+"""An execution of JavaScript: the request, and the response in the contract's form."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -20,25 +20,25 @@ class NodeJSExecuteRequest(Model):
     """Code to run."""
 
     code: str
-    """A program, an ES module or CommonJS; in a session, code as in a browser's console, with `await` and `import` anywhere."""
+    """A program, an ES module or CommonJS; in a session, code as in a browser's console, with top-level `await` and `import`."""
     timeout: Timeout | None = DEFAULT_TIMEOUT
     """Seconds after which it is stopped."""
     stdin: str | None = None
-    """What it reads from its standard input."""
+    """Its standard input."""
     files: dict[str, str] | None = None
-    """Files to write before it starts, by a path that is relative to its directory."""
+    """Files to write before it starts, by path relative to its directory."""
     stateful: bool | None = False
     """Run it in a session, whose variables it sees and keeps."""
     session_id: str | None = None
-    """Session to run it in; made when there is none of that id. It implies `stateful`."""
+    """Session that it runs in, created if it does not exist. It implies `stateful`."""
     cwd: str | None = None
-    """Working directory, absolute. Absent: the session's own; for a program, a new one in the workspace that is removed with all in it."""
+    """Working directory, absolute. Absent: the session's own; for a program, a temporary one in the workspace."""
     version: str | None = None
-    """Which Node.js: `node20`, `node22`, `node24`, or `20`, `22`, `24`. Absent: the default."""
+    """Version of Node.js: `node20`, `node22`, `node24`, or `20`, `22`, `24`. Absent: the default."""
     language: Literal["javascript", "typescript"] = "javascript"
-    """Types are stripped from TypeScript, not checked; it takes Node.js 22 or later."""
+    """Types are stripped from TypeScript, not checked. It needs Node.js 22 or later."""
     isolation: IsolationPolicy | None = None
-    """What it is kept from. It holds for a session as long as that lives, from its first code on; absent later: the session's own."""
+    """The restrictions of the code. They apply to a session from its first code to its end; absent later: the session's own."""
 
 
 class NodeJSOutput(Model):
@@ -46,9 +46,9 @@ class NodeJSOutput(Model):
 
     output_type: Literal["stream", "execute_result", "error"]
     name: str | None = None
-    """`stdout` or `stderr`, of a stream."""
+    """`stdout` or `stderr`, for a stream."""
     text: str | None = None
-    """What was written, of a stream."""
+    """The text of a stream."""
     ename: str | None = None
     """Class of the exception."""
     evalue: str | None = None
@@ -60,24 +60,24 @@ class NodeJSOutput(Model):
 
 
 class NodeJSExecuteResponse(Model):
-    """What became of it."""
+    """The result."""
 
     language: Literal["javascript"] = "javascript"
     status: ExecutionStatus
     """`ok`, `error` (an exception, or an exit code other than 0), `timeout`."""
     execution_count: int | None = None
-    """How many pieces of code the session has run."""
+    """How many executions the session has had."""
     outputs: list[NodeJSOutput] = Field(default_factory=list)
     code: str
     stdout: str = ""
     stderr: str = ""
     exit_code: int
-    """Of the program. 124 after a timeout, 128 and the number of the signal that ended it; in a session 0, or 1 after an exception."""
+    """The program's exit code. 124 after a timeout, 128 plus the number of a fatal signal; in a session 0, or 1 after an exception."""
     session_id: str | None = None
 
 
 def outputs(outcome: NodeOutcome) -> Iterator[NodeJSOutput]:
-    """The streams, the value and the exception, as outputs."""
+    """Yield the streams, the value and the exception as outputs."""
     for name, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text:
             yield NodeJSOutput(output_type="stream", name=name, text=text)
@@ -89,7 +89,7 @@ def outputs(outcome: NodeOutcome) -> Iterator[NodeJSOutput]:
 
 
 def answer(code: str, outcome: NodeOutcome, session_id: str | None) -> Reply[NodeJSExecuteResponse]:
-    """What became of code."""
+    """Return the result."""
     response = NodeJSExecuteResponse(
         status=outcome.status,
         execution_count=outcome.count,

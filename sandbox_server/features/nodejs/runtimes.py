@@ -29,35 +29,35 @@ class NodeJSRuntime(Model):
     supported_languages: list[str]
     description: str
     runtime_directory: str | None = None
-    """Where this Node.js is."""
+    """Directory of this Node.js."""
     global_npm_directory: str | None = None
     """Where `npm install --global` puts packages."""
     runtime_packages: list[NodeJSPackage] = Field(default_factory=list)
     global_packages: list[NodeJSPackage] = Field(default_factory=list)
     error: str | None = None
     available_versions: list[str] = Field(default_factory=list)
-    """Those that can be started here."""
+    """The versions that can be started."""
     current_version: str | None = None
 
 
 class NodeJSVersion(Model):
     version: str | None = None
-    """Which Node.js: `node20`, `node22`, `node24`, or `20`, `22`, `24`."""
+    """Version of Node.js: `node20`, `node22`, `node24`, or `20`, `22`, `24`."""
 
 
 class NodeJSCreateSessionRequest(Model):
     """A session to open."""
 
     session_id: str | None = None
-    """Its id. Empty or absent: a new one. An id that exists gives that session."""
+    """Its id. Empty or absent: a new one. An existing session is returned."""
     cwd: str | None = None
     """Working directory, absolute. Absent: the workspace."""
     max_idle_time: IdleSeconds | None = 86400
-    """Seconds without use after which it is closed."""
+    """Idle seconds after which it is closed."""
     version: str | None = None
-    """Which Node.js. Absent: the default."""
+    """Version of Node.js. Absent: the default."""
     isolation: IsolationPolicy | None = None
-    """What its code is kept from, as long as the session lives."""
+    """The restrictions of its code, for the session's whole life."""
 
 
 class NodeJSSession(Model):
@@ -72,16 +72,16 @@ class NodeJSSession(Model):
     max_idle_time: int
     """Milliseconds."""
     age_seconds: int
-    """Seconds since it was used last."""
+    """Seconds since it was last used."""
     state: Literal["IDLE", "EXECUTING"]
     version: str
-    """Which Node.js, as in `node22`."""
+    """Version of Node.js, such as `node22`."""
 
 
 class NodeJSCreateSessionResponse(Model):
     session_id: str
     created: bool
-    """False for one that was there."""
+    """False if it existed."""
     message: str | None = None
     session: NodeJSSession | None = None
 
@@ -96,7 +96,7 @@ class NodeJSSessionRef(Model):
 
     session_id: str
     version: str | None = None
-    """Which Node.js it has to be of. Absent: any."""
+    """Required version of Node.js. Absent: any."""
 
 
 class NodeJSSessionResponse(Model):
@@ -104,13 +104,13 @@ class NodeJSSessionResponse(Model):
 
 
 class NodeJSUpdateSessionRequest(Model):
-    """What to change of a session."""
+    """Changes of a session."""
 
     session_id: str
     version: str | None = None
-    """Which Node.js it has to be of. Absent: any."""
+    """Required version of Node.js. Absent: any."""
     max_idle_time: IdleSeconds | None = None
-    """Seconds without use after which it is closed."""
+    """Idle seconds after which it is closed."""
     cwd: str | None = None
     """Working directory of the next code, absolute."""
 
@@ -126,7 +126,7 @@ class NodeJSDeleteSessionResponse(Model):
 
 @dataclass(frozen=True, slots=True)
 class NodeResources:
-    """Bytes that one execution may have: of each stream that is kept, and of memory."""
+    """Limits in bytes of one execution: of each stored stream, and of memory."""
 
     output: int
     memory: int
@@ -147,8 +147,8 @@ class NodeJS:
     async def execute_code(self, request: NodeJSExecuteRequest) -> Reply[NodeJSExecuteResponse]:
         """Run JavaScript or TypeScript.
 
-        By default it is a program: a process of its own, in a directory of its own. With `stateful` or a `session_id` it is evaluated in a
-        session, where variables, functions and imports stay for the next time, and the last expression's value is an output.
+        By default it is a program with its own process and directory. With `stateful` or a `session_id` it is evaluated
+        in a session, which keeps variables, functions and imports, and the last expression's value is an output.
         """
         _require_absolute(request.cwd)
         limits = NodeLimits(self._room.output, self._room.memory, request.timeout or DEFAULT_TIMEOUT)
@@ -161,7 +161,7 @@ class NodeJS:
 
     @operation("GET /v1/nodejs/info", scope="view")
     async def get_info(self, request: NodeJSVersion) -> NodeJSRuntime:
-        """Tell which Node.js versions there are, and which packages."""
+        """List the Node.js versions and packages."""
         nodes = self._sessions.nodes
         node = await nodes.get(request.version)
         installed = [NodeJSPackage(name=name, version=version) for name, version in await self._toolbox.node_packages()]
@@ -188,7 +188,7 @@ class NodeJS:
 
     @operation("GET /v1/nodejs/sessions", scope="view")
     async def list_sessions(self, request: NodeJSVersion) -> NodeJSSessionListResponse:
-        """List the sessions, of one version if one is named."""
+        """List the sessions, of one version if given."""
         node = await self._sessions.nodes.get(request.version) if request.version else None
         listed = [session for session in self._sessions if node in (None, session.node)]
         return NodeJSSessionListResponse(sessions={session.id: _described(session) for session in listed})
@@ -200,7 +200,7 @@ class NodeJS:
 
     @operation("PATCH /v1/nodejs/sessions/{session_id}", scope="code", query=("version",), acts="shell")
     async def update_session(self, request: NodeJSUpdateSessionRequest) -> NodeJSUpdateSessionResponse:
-        """Change a session's directory, or how long it may be idle."""
+        """Change a session's directory or idle time."""
         _require_absolute(request.cwd)
         session = await self._sessions.get(request.session_id, request.version)
         if request.max_idle_time:
@@ -211,7 +211,7 @@ class NodeJS:
 
     @operation("DELETE /v1/nodejs/sessions/{session_id}", scope="code", destructive=True, acts="shell")
     async def delete_session(self, request: NodeJSSessionRef) -> NodeJSDeleteSessionResponse:
-        """Close a session: what runs in it is ended, its variables are gone."""
+        """Close a session. Its code is ended and its variables are lost."""
         await self._sessions.remove(await self._sessions.get(request.session_id, request.version))
         return NodeJSDeleteSessionResponse(deleted=True)
 

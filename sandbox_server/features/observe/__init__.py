@@ -1,1 +1,1 @@
-"""Observe: what the container uses, live and over time."""
+"""Observability: the container's resource usage, live and over time."""

@@ -1,19 +1,19 @@
-"""What in two samples, one after the other, is worth an event. It reads nothing: samples in, events out."""
+"""Compares consecutive samples, and returns events for what got worse."""
 
 from collections.abc import Iterator
 
 from sandbox_server.features.observe.snapshots import ObservationDiskSnapshot, ObservationEvent, ObservationLiveSnapshot
 
 HIGH = 90.0
-"""Percent of a limit from which there is an event."""
+"""Percent of a limit that causes an event."""
 LOW = 80.0
-"""Percent below which the next rise is an event again."""
+"""Percent below which the next rise causes an event again."""
 THROTTLED_SHARE = 0.25
-"""Share of the scheduler's periods in which the container had to wait."""
+"""Share of the scheduler's periods in which the container was throttled."""
 
 
 class Guardrail:
-    """Tells what changed for the worse from sample to sample; what stays high is told once."""
+    """Reports what got worse from sample to sample. A lasting condition is reported once."""
 
     def __init__(self) -> None:
         self._before: ObservationLiveSnapshot | None = None

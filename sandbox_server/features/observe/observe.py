@@ -1,4 +1,4 @@
-"""Observe: what the container uses, live, watched by a guardrail, or captured for a report."""
+"""Observability: resource usage live, watched by a guardrail, or captured for a report."""
 
 import asyncio
 from collections import deque
@@ -19,7 +19,7 @@ from sandbox_server.features.observe.snapshots import ObservationEvent, Observat
 
 class ObserveLiveRequest(Model):
     top_rows: Annotated[int, Field(ge=0, le=200)] = 10
-    """How many processes to list, those that use most first."""
+    """Number of processes to list, the largest consumers first."""
 
 
 class ObservationStatus(Model):
@@ -41,12 +41,12 @@ class ObservationStartResult(Model):
     ends_at: datetime | None = None
     interval_seconds: float
     runtime_dir: str
-    """Where samples and reports are kept; nobody but the sandbox may enter it."""
+    """Directory of samples and reports, which only the sandbox may enter."""
 
 
 class ObserveStopRequest(Model):
     session_id: str | None = None
-    """Which session; without it the one that runs."""
+    """The session; absent: the running one."""
 
 
 class ObservationStopResult(Model):
@@ -59,9 +59,9 @@ class ObservationStopResult(Model):
 
 class ObserveExportRequest(Model):
     idempotency_key: IdempotencyKey | None = None
-    """The same key gives the same report, while that is kept."""
+    """The same key returns the same report, while it is stored."""
     session_id: str | None = None
-    """Which session; without it the one that runs, or the last."""
+    """The session; absent: the running one, or the last."""
     reason: Annotated[str, Field(max_length=200)] = "manual"
 
 
@@ -71,11 +71,11 @@ class ReportRef(Model):
 
 MAX_EVENTS = 200
 KEPT_SESSIONS = 5
-"""Ended sessions that can still be exported."""
+"""Limit of ended sessions that can still be exported."""
 
 
 class Observe:
-    """Watches the container. One session runs at a time; live looks need none."""
+    """Observes the container. One session runs at a time; live samples need none."""
 
     tag = "sandbox"
 
@@ -88,7 +88,7 @@ class Observe:
         self._sessions: dict[str, Observation] = {}
         self._running: tuple[Observation, asyncio.Task[None]] | None = None
         self._exported: dict[str, str] = {}
-        """Reports by the key they were asked for with."""
+        """Reports by their idempotency keys."""
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(self._prepare)
@@ -99,7 +99,7 @@ class Observe:
 
     @operation("GET /v1/sandbox/observe/status", scope="view")
     async def observe_status(self) -> ObservationStatus:
-        """Tell whether a session runs."""
+        """Report whether a session runs."""
         reports, session = len(self._reports.all()), self._active
         if session is None:
             return ObservationStatus(mode="off", running=False, report_count=reports)
@@ -117,7 +117,7 @@ class Observe:
 
     @operation("GET /v1/sandbox/observe/live", scope="view")
     async def observe_live(self, request: ObserveLiveRequest) -> ObservationLiveSnapshot:
-        """Look at processor, memory, disks and processes now."""
+        """Sample processor, memory, disks and processes now."""
         mode: ObservationMode = self._active.mode if self._active else "off"
         sample = await self._sampler.take(mode, processes=request.top_rows)
         return sample.model_copy(update={"recent_events": list(self._events)})
@@ -127,19 +127,19 @@ class Observe:
         """Start a session; 409 while another runs."""
         known = [session for session in self._sessions.values() if request.idempotency_key and session.key == request.idempotency_key]
         if known:
-            return self._started(known[0])
+            return self._start_result(known[0])
         if self._active:
             raise Conflict(f"session {self._active.id} is running: stop it first", session_id=self._active.id)
         session = Observation(request, self._directory, self._sampler, self._events.append)
         self._sessions[session.id] = session
         self._running = (session, self._tasks.start(session.run(), name=f"observation {session.id}"))
         self._forget_oldest()
-        return self._started(session)
+        return self._start_result(session)
 
     @operation("POST /v1/sandbox/observe/stop", scope="admin")
     async def observe_stop(self, request: ObserveStopRequest) -> ObservationStopResult:
-        """Stop a session; what it saw can be exported."""
-        session = self._named(request.session_id) if request.session_id else self._active
+        """Stop a session. Its samples can be exported."""
+        session = self._session(request.session_id) if request.session_id else self._active
         if session is None:
             raise NotFound("no session is running")
         stopped = session is self._active
@@ -150,15 +150,15 @@ class Observe:
 
     @operation("POST /v1/sandbox/observe/export", scope="admin")
     async def observe_export(self, request: ObserveExportRequest) -> ObservationReport:
-        """Write a report of what a session has seen so far: gzip, a JSON object a line."""
+        """Write a report of a session's samples so far: gzip, one JSON object per line."""
         kept = {report.report_id: report for report in self._reports.all()}
         self._exported = {key: report_id for key, report_id in self._exported.items() if report_id in kept}
         key = request.idempotency_key
         if key in self._exported:
             return kept[self._exported[key]]
-        session = self._named(request.session_id) if request.session_id else self._latest()
+        session = self._session(request.session_id) if request.session_id else self._latest()
         if not session.has_samples:
-            raise Conflict(f"session {session.id} has seen nothing yet", session_id=session.id)
+            raise Conflict(f"session {session.id} has no samples yet", session_id=session.id)
         report = await asyncio.to_thread(self._reports.write, session.header(), session.path, request.reason)
         if key is not None:
             self._exported[key] = report.report_id
@@ -192,9 +192,9 @@ class Observe:
         for left in Path(self._directory).glob("*.jsonl*"):  # sessions do not outlive the server
             left.unlink()
 
-    def _named(self, session_id: str) -> Observation:
+    def _session(self, session_id: str) -> Observation:
         if session_id not in self._sessions:
-            raise NotFound(f"no session {session_id!r}", session_id=session_id)
+            raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
         return self._sessions[session_id]
 
     def _latest(self) -> Observation:
@@ -202,7 +202,7 @@ class Observe:
             raise NotFound("there was no session yet: start one")
         return list(self._sessions.values())[-1]
 
-    def _started(self, session: Observation) -> ObservationStartResult:
+    def _start_result(self, session: Observation) -> ObservationStartResult:
         return ObservationStartResult(
             session_id=session.id,
             mode=session.mode,

@@ -1,4 +1,4 @@
-"""Reports: what sessions have seen, compressed and kept."""
+"""Reports: compressed samples of sessions."""
 
 import gzip
 import json
@@ -21,41 +21,41 @@ class ObservationReport(Model):
     reason: str = "manual"
     created_at: datetime
     path: str
-    """Where it is kept. Download it to read it: nobody but the sandbox may enter that directory."""
+    """Path of the file. Download it to read it: only the sandbox may enter that directory."""
     size_bytes: int
 
 
 class Reports:
-    """Gzip files in a directory, each beside a JSON file that says what it is; they outlive the server."""
+    """Gzip files in a directory, each with a JSON file of metadata. They survive a restart of the server."""
 
     def __init__(self, directory: str) -> None:
         self._directory = Path(directory)
 
     def prepare(self) -> None:
-        """Make the directory; what an export that broke off left there goes."""
+        """Make the directory, and remove the remains of interrupted exports."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in self._directory.glob("*.new"):
             file.unlink()
 
     def all(self) -> list[ObservationReport]:
-        """The reports, oldest first."""
+        """Return the reports, oldest first."""
         found = [ObservationReport.model_validate_json(file.read_bytes()) for file in self._directory.glob("*.json")]
         return sorted(found, key=lambda report: report.created_at)
 
     def get(self, report_id: str) -> ObservationReport:
-        """One report; raises NotFound."""
+        """Return a report; raises NotFound."""
         for report in self.all():
             if report.report_id == report_id:
                 return report
-        raise NotFound(f"no report {report_id!r}", report_id=report_id)
+        raise NotFound(f"there is no report {report_id!r}", report_id=report_id)
 
     def write(self, header: Mapping[str, Any], samples: str, reason: str) -> ObservationReport:
-        """Compress the file `samples` behind a first line with the header; raises ResourceExhausted when there are too many."""
+        """Compress the file `samples` after a first line with the header; raises ResourceExhausted at the limit of reports."""
         if len(self.all()) >= MAX_REPORTS:
-            raise ResourceExhausted(f"there may be {MAX_REPORTS} reports: delete one first", limit=MAX_REPORTS)
+            raise ResourceExhausted(f"at most {MAX_REPORTS} reports are allowed: delete one first", limit=MAX_REPORTS)
         report_id, created_at = secrets.token_hex(8), datetime.now(UTC)
         path = self._directory / f"{report_id}.jsonl.gz"
-        with atomic_write.drafted(path) as file, gzip.open(file, "wb") as packed, open(samples, "rb") as found:
+        with atomic_write.replacing(path) as file, gzip.open(file, "wb") as packed, open(samples, "rb") as found:
             packed.write(json.dumps({"session": dict(header) | {"reason": reason}}).encode() + b"\n")
             shutil.copyfileobj(found, packed)
         session_id = str(header["session_id"])

@@ -1,4 +1,4 @@
-"""Samples: one look at everything."""
+"""Samples of the container's resource usage."""
 
 import asyncio
 import time
@@ -20,11 +20,11 @@ from sandbox_server.features.observe.snapshots import (
 
 MIB = 1 << 20
 FIRST_LOOK_SECONDS = 0.2
-"""Between the two looks that make the first sample: shares of a processor are of the time between looks."""
+"""Seconds between the two measurements of the first sample: processor usage is measured between two times."""
 
 
 class Sampler:
-    """Looks at the container; what it says of processors is about the time since it looked before."""
+    """Samples the container. Processor usage is relative to the last sample."""
 
     def __init__(self, paths: Sequence[str], root: str = cgroup.ROOT) -> None:
         self._paths = paths
@@ -34,7 +34,7 @@ class Sampler:
         self._looking = asyncio.Lock()
 
     async def take(self, mode: ObservationMode, *, processes: int, disk: bool = True) -> ObservationLiveSnapshot:
-        """Take a sample with so many processes. It reads /proc in a thread."""
+        """Take a sample with at most `processes` processes. It reads /proc in a thread."""
         async with self._looking:
             if self._last is None:
                 await asyncio.to_thread(self._look, mode, processes, disk)
@@ -63,7 +63,7 @@ def _cgroup(found: Cgroup, before: tuple[Cgroup, float] | None, now: float) -> O
 
 
 def _disk(found: DiskUsage) -> ObservationDiskSnapshot:
-    usable = found.used_bytes + found.free_bytes  # what root alone may use counts as neither
+    usable = found.used_bytes + found.free_bytes  # space reserved for root counts as neither
     return ObservationDiskSnapshot(
         **asdict(found),
         usage_pct=_percent(found.used_bytes, usable) or 0.0,

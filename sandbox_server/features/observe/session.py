@@ -1,4 +1,4 @@
-"""One observation: samples on a clock, kept in a file."""
+"""An observation session: periodic samples, stored in a file."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ from sandbox_server.features.observe.sampler import Sampler
 from sandbox_server.features.observe.snapshots import ObservationEvent, ObservationLiveSnapshot
 
 MAX_BYTES = 32 << 20
-"""Of one session's samples; it ends when they are reached, and says so."""
+"""Limit in bytes of one session's samples. The session ends there with an event."""
 PROCESSES = 20
-"""Rows of processes in a sample."""
+"""Limit of processes in a sample."""
 GUARDRAIL_SAMPLES = 120
-"""The last samples of a guardrail session that are kept."""
+"""Limit of stored samples of a guardrail session."""
 
 _DEFAULTS: Mapping[str, tuple[float, int | None]] = {"capture": (1.0, 600), "guardrail": (5.0, None)}
 """Interval and duration by mode, in seconds."""
@@ -36,18 +36,18 @@ class ObserveStartRequest(Model):
     mode: Literal["guardrail", "capture"] = "capture"
     """`guardrail` keeps events and the last samples; `capture` keeps every sample for a report."""
     idempotency_key: IdempotencyKey | None = None
-    """The same key gives the same session, while that is known."""
+    """The same key returns the same session, while it is known."""
     duration_seconds: Annotated[int, Field(ge=1, le=604_800)] | None = None
-    """When it ends by itself. Default: 600 for `capture`, never for `guardrail`."""
+    """Seconds until it ends. Default: 600 for `capture`, unlimited for `guardrail`."""
     interval_seconds: Annotated[float, Field(ge=0.2, le=3600)] | None = None
-    """Between two samples. Default: 1 for `capture`, 5 for `guardrail`."""
+    """Seconds between two samples. Default: 1 for `capture`, 5 for `guardrail`."""
     include_processes: bool | None = None
-    """Whether samples list processes. Default: those of `capture` do."""
+    """Whether samples list processes. Default: only for `capture`."""
     include_disk: bool = True
 
 
 class Observation:
-    """One session. What it has seen is in `path`, a JSON object a line, `{"sample": ...}` or `{"event": ...}`."""
+    """One session. Its file `path` has one JSON object per line, `{"sample": ...}` or `{"event": ...}`."""
 
     def __init__(self, request: ObserveStartRequest, directory: str, sampler: Sampler, tell: Callable[[ObservationEvent], None]) -> None:
         interval, duration = _DEFAULTS[request.mode]
@@ -86,7 +86,7 @@ class Observation:
             await asyncio.sleep(due - asyncio.get_running_loop().time())
 
     def header(self) -> dict[str, Any]:
-        """What the session is, for the first line of its report."""
+        """Return the session's description, the first line of its report."""
         ends = self.ends_at.isoformat() if self.ends_at else None
         return {
             "session_id": self.id,
@@ -102,7 +102,7 @@ class Observation:
         return os.path.exists(self.path)
 
     def remove(self) -> None:
-        """Delete what was seen."""
+        """Delete the samples."""
         if self.has_samples:
             os.unlink(self.path)
 

@@ -1,4 +1,4 @@
-"""What the container uses at an instant: control group, disks, processes, and events worth a look."""
+"""A snapshot of the container's resource usage: control group, disks, processes, and events."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -11,22 +11,22 @@ type ObservationMode = Literal["off", "guardrail", "capture"]
 
 
 class ObservationCgroupSnapshot(Model):
-    """What the container's control group has used. What this host does not show is null."""
+    """Usage of the container's control group. Values that this host does not show are null."""
 
     cpu_usage_pct: float | None = None
-    """Percent of one processor since the last look."""
+    """Percent of one processor since the last sample."""
     cpu_usage_usec: int = 0
     cpu_nr_periods: int | None = None
     cpu_nr_throttled: int | None = None
     cpu_throttled_usec: int | None = None
     mem_current_bytes: int = 0
     mem_max_bytes: int | None = None
-    """Null where there is no limit."""
+    """Null if there is no limit."""
     mem_usage_pct: float | None = None
     oom: int | None = None
-    """How often memory ran into the limit."""
+    """How often memory reached the limit."""
     oom_kill: int | None = None
-    """How many processes were killed for it."""
+    """How many processes were killed at the limit."""
     memory_anon_bytes: int | None = None
     memory_file_bytes: int | None = None
     memory_shmem_bytes: int | None = None
@@ -40,7 +40,7 @@ class ObservationDiskSnapshot(Model):
     used_bytes: int
     total_bytes: int
     free_bytes: int
-    """Free to the agent."""
+    """Available to the agent."""
     usage_pct: float
     inode_used: int | None = None
     inode_total: int | None = None
@@ -48,7 +48,7 @@ class ObservationDiskSnapshot(Model):
 
 
 class ObservationProcessSnapshot(Model):
-    """One process. What the kernel does not tell of another user's process is null."""
+    """One process. Values that the kernel hides of other users' processes are null."""
 
     pid: int
     user: str
@@ -56,7 +56,7 @@ class ObservationProcessSnapshot(Model):
     rss_bytes: int
     rss_mib: float
     cpu_pct: float | None = None
-    """Percent of one processor since the last look."""
+    """Percent of one processor since the last sample."""
     threads: int | None = None
     fds: int | None = None
     state: str | None = None
@@ -65,7 +65,7 @@ class ObservationProcessSnapshot(Model):
 
 
 class ObservationEvent(Model):
-    """Something worth a look."""
+    """A noteworthy event."""
 
     ts: datetime
     type: str

@@ -1,1 +1,1 @@
-"""The ports of the agent's programs: which there are, where a browser sees them, and links to one of them for somebody else."""
+"""Ports of the agent's programs: listing, previews in a browser, and share links."""

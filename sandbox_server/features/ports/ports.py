@@ -19,40 +19,40 @@ MAX_SHARE_SECONDS = 30 * 86400.0
 
 class ListPorts(Model):
     wait: int | None = Field(default=None, ge=1, le=65535)
-    """A port to wait for, until somebody listens on it."""
+    """A port to wait for, until a program listens on it."""
     timeout: float = Field(default=30.0, ge=0, le=MAX_WAIT)
-    """How long to wait, in seconds."""
+    """Seconds to wait."""
 
 
 class PortProcess(Model):
     pid: int
-    """As the agent's shells show it."""
+    """Process id as in the agent's shells."""
     command: str
 
 
 class ListeningPort(Model):
     port: int
     address: str
-    """What it listens on; unspecified addresses are every one of this machine."""
+    """The listening address; an unspecified address means every address of this machine."""
     process: PortProcess | None
-    """Who listens; null where that cannot be seen."""
+    """The listening process; null if unknown."""
     url: str
-    """Where a browser sees it that is signed in."""
+    """Preview URL for a signed-in browser."""
 
 
 class PortList(Model):
     ports: list[ListeningPort]
-    """In the order of their numbers, without the sandbox's own."""
+    """Ordered by number, without the sandbox's own."""
     ready: bool | None
-    """Whether the port that was waited for is listened on; null where none was."""
+    """Whether a program listens on the awaited port; null if none was given."""
 
 
 class SharePort(Model):
     port: int = Field(ge=1, le=65535)
     ttl: float = Field(default=3600.0, ge=1, le=MAX_SHARE_SECONDS)
-    """Seconds after which the link ends, 30 days at most."""
+    """Seconds until the link expires, at most 30 days."""
     note: str = Field(default="", max_length=200)
-    """What it is for, for whoever looks at the list."""
+    """A note for the list of links."""
 
 
 class ShareLink(Model):
@@ -67,7 +67,7 @@ class ShareLink(Model):
 
 class NewShareLink(ShareLink):
     url: str
-    """Give it to whoever is to see the port. It is shown this once."""
+    """The link to share. It is shown only once."""
 
 
 class ShareRef(Model):
@@ -75,7 +75,7 @@ class ShareRef(Model):
 
 
 class PortViews:
-    """The ports that may be previewed; `domain` is the setting PREVIEW_DOMAIN."""
+    """The ports that may be previewed. `domain` is the setting PREVIEW_DOMAIN."""
 
     tag = "ports"
 
@@ -87,9 +87,9 @@ class PortViews:
 
     @operation("GET /v1/ports", scope="code", tool="sandbox_list_ports")
     async def list_ports(self, request: ListPorts, call: Call) -> PortList:
-        """List the ports that programs of the agent listen on, with the program and the address at which a browser sees it; no editor's.
+        """List the ports that the agent's programs listen on, each with its program and preview URL. Editors are left out.
 
-        With `wait`, answer as soon as somebody listens on that port; `ready` says whether somebody does.
+        With `wait`, answers as soon as a program listens on that port; `ready` says whether one does.
         """
         ready = None if request.wait is None else await self._ports.wait(request.wait, request.timeout)
         listeners = await self._ports.open()
@@ -98,7 +98,7 @@ class PortViews:
 
     @operation("POST /v1/ports/{port}/share", scope="code")
     async def share_port(self, request: SharePort, call: Call) -> NewShareLink:
-        """Make a link with which anybody who can reach the gateway sees one port, and nothing else, until it ends or is revoked.
+        """Make a link to one port, for anyone who can reach the gateway, until it expires or is revoked.
 
         The sandbox's own ports and the editors' are refused with 403.
         """
@@ -109,12 +109,12 @@ class PortViews:
 
     @operation("GET /v1/ports/shares", scope="code")
     async def list_shares(self) -> list[ShareLink]:
-        """List the links that are in force."""
+        """List the valid links."""
         return [ShareLink(**_described(share)) for share in self._shares.all()]
 
     @operation("DELETE /v1/ports/shares/{share_id}", scope="code")
     async def revoke_share(self, request: ShareRef) -> None:
-        """Take a link back. Whoever came by it is out with the next request."""
+        """Revoke a link. Its sessions are refused from the next request on."""
         await asyncio.to_thread(self._shares.revoke, request.share_id)
 
     def _shown(self, port: int, found: list[Listener], holders: Mapping[int, Holder], call: Call) -> ListeningPort:

@@ -6,7 +6,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from sandbox_server.core import Call, Caller
-from sandbox_server.core.audit import observed
+from sandbox_server.core.audit import with_outcome_reported
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
@@ -39,7 +39,7 @@ class RecorderGuard:
     async def __call__(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
         if called.spec.scope == "public" or (called.tag == OWN_TAG and called.spec.read_only):
             return await proceed()
-        return await observed(proceed, partial(self._record, called, request, call))
+        return await with_outcome_reported(proceed, partial(self._record, called, request, call))
 
     def _record(self, called: Operation, request: BaseModel | None, call: Call, outcome: str, seconds: float) -> None:
         trace = trace_of(call.headers) or (new_trace() if self._span else None)

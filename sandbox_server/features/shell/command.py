@@ -5,6 +5,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import Literal
 
+from sandbox_server.core import Model
 from sandbox_server.features.shell.capture import OutputCapture
 from sandbox_server.features.shell.text import plain, shorten
 
@@ -12,6 +13,15 @@ _IN_A_THREAD = 128 << 10
 """Bytes from which making text of them would hold up the event loop."""
 
 type BashCommandStatus = Literal["running", "completed", "no_change_timeout", "hard_timeout", "terminated"]
+
+
+class ConsoleRecord(Model):
+    ps1: str
+    """Prompt at which the command was given."""
+    command: str
+    """The command."""
+    output: str = ""
+    """What it wrote, at most 30000 characters."""
 
 
 class RunningCommand:

@@ -5,14 +5,50 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox_server.core import Event, EventTypes, InvalidArgument
+from pydantic import Field
+
+from sandbox_server.core import Event, EventTypes, InvalidArgument, Model
 from sandbox_server.core.tasks import start_task
 from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
 from sandbox_server.features.shell.text import increment
-from sandbox_server.features.shell.wire import ShellCommandProgress, ShellGap, ShellOutputPiece
 
 CHUNK = 64 << 10
 """Bytes of output in one event, about."""
+
+
+class ShellCommandProgress(Model):
+    """A command's status, and up to where its output was given."""
+
+    session_id: str
+    command: str
+    status: BashCommandStatus
+    exit_code: int | None
+    """Exit code, where one was observed."""
+    hint: str | None
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellOutputPiece(Model):
+    """A piece of what a command, or the terminal, wrote, as plain text."""
+
+    output: str
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellGap(Model):
+    """Bytes that are not kept any more."""
+
+    start: int = Field(serialization_alias="from", description="Offset of the first.")
+    end: int = Field(serialization_alias="to", description="Offset behind the last.")
+    size: int = Field(serialization_alias="bytes", description="How many there are.")
+
+
 EVENTS = EventTypes(
     "ShellCommandEvent", {"status": ShellCommandProgress, "output": ShellOutputPiece, "gap": ShellGap, "exit": ShellCommandProgress}
 )

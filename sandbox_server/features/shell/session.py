@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
+from sandbox_server.core import Conflict, Failure, InvalidArgument, Model, NotFound, Tasks, Unavailable
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.shell_integration import Mark
 from sandbox_server.drivers.shells.shells import Foreground, LiveShell, ShellStart, TmuxShells
@@ -36,6 +36,11 @@ AGENT_ENVIRONMENT = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "SYS
 _WAIT = "wait for it with /v1/shell/wait, end it with /v1/shell/kill, or use another session"
 _LOOK = "look at it with /v1/shell/view, end it with /v1/shell/kill, or use another session"
 _STEPS = (signals.SIGINT, signals.SIGTERM, signals.SIGKILL)
+
+
+class ShellId(Model):
+    id: str
+    """Session to act on."""
 
 
 @dataclass(slots=True)

@@ -4,12 +4,36 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from sandbox_server.core import Event, EventTypes, Unavailable
+from sandbox_server.core import Event, EventTypes, Model, Unavailable
 from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
-from sandbox_server.features.shell.follow import CHUNK, ShellPosition, gap_event, output_event
+from sandbox_server.features.shell.command import BashCommandStatus
+from sandbox_server.features.shell.follow import CHUNK, ShellGap, ShellOutputPiece, ShellPosition, gap_event, output_event
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.text import increment, plain, shorten
-from sandbox_server.features.shell.wire import ShellClosed, ShellGap, ShellOutputPiece, ShellScreen
+
+
+class ShellScreen(Model):
+    """What the terminal shows."""
+
+    session_id: str
+    output: str
+    """What the terminal shows, with what has scrolled away above; of a full-screen program, its screen."""
+    status: BashCommandStatus
+    """Of what runs now, or of what ran last."""
+    hint: str | None
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellClosed(Model):
+    """The session is closed."""
+
+    session_id: str
+    status: BashCommandStatus
+    """Of what ran last."""
+
 
 EVENTS = EventTypes("ShellTerminalEvent", {"screen": ShellScreen, "output": ShellOutputPiece, "gap": ShellGap, "exit": ShellClosed})
 

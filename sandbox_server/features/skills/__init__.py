@@ -1,1 +1,1 @@
-"""Skills: folders with a SKILL.md that tells an agent how to do something."""
+"""Skills: folders with a SKILL.md that instructs an agent."""

@@ -1,4 +1,4 @@
-"""Skills as folders of the agent: found, read, unpacked, and given what they need."""
+"""Skill folders of the agent: found, read, unpacked, and their dependencies installed."""
 
 import posixpath
 import secrets
@@ -13,13 +13,13 @@ from sandbox_server.features.skills.front_matter import NotASkill, SkillText, pa
 SKILL_FILE = "SKILL.md"
 MAX_SKILL_BYTES = 1 << 20
 MAX_FOLDERS = 500
-"""Entries of a directory that are looked through for skills."""
+"""Limit of entries of a directory that is searched for skills."""
 MAX_UNPACKED = 512 << 20
-"""Bytes that an archive may unpack to."""
+"""Limit in bytes of an unpacked archive."""
 UNPACK_SECONDS = 120.0
 INSTALL_SECONDS = 600.0
 MAX_OUTPUT = 16 << 10
-"""Bytes of an installer's output that are reported."""
+"""Limit in bytes of an installer's output that is returned."""
 
 _INSTALLERS = (
     ("requirements.txt", ("pip3", "install", "--no-input", "--disable-pip-version-check", "--requirement", "requirements.txt")),
@@ -43,7 +43,7 @@ class Folder:
 
     @property
     def name(self) -> str:
-        """What the skill calls itself, else what its directory is called."""
+        """The name in SKILL.md, else the directory's name."""
         return str(self.text.metadata.get("name") or posixpath.basename(self.path))
 
 
@@ -55,9 +55,9 @@ class SkillFolders:
         self._processes = processes
 
     async def find(self, path: str) -> list[Folder]:
-        """The skill in a directory, or the skills in the directories in it.
+        """Return the skill in a directory, or the skills in its sub-directories.
 
-        Raises FileError where there is no such directory, InvalidArgument where there is no skill or one that cannot be read.
+        Raises FileError if there is no such directory, InvalidArgument if there is no skill or an unreadable one.
         """
         access = self._files.access("read")
         path = posixpath.normpath(access.absolute(path))
@@ -84,9 +84,9 @@ class SkillFolders:
             raise InvalidArgument(f"{file} cannot be read as a skill: {error}", path=file) from None
 
     async def unpack(self, archive: str, directory: str, name: str | None) -> list[str]:
-        """Put the skills of an archive into a directory, each in place of one of its name; gives their paths.
+        """Unpack the skills of an archive into a directory, replacing skills of the same name, and return their paths.
 
-        Nothing is put there unless the whole archive is sound. Raises FileError and InvalidArgument.
+        Nothing is written unless the whole archive is valid. Raises FileError and InvalidArgument.
         """
         access = self._files.access("extract", timeout=UNPACK_SECONDS)
         directory = posixpath.normpath(access.absolute(directory))
@@ -101,7 +101,10 @@ class SkillFolders:
             await access.delete(staged, recursive=True, missing_ok=True)
 
     async def install(self, path: str) -> list[DependencyCommandResult]:
-        """Install what the skill's requirements.txt and package.json ask for, as the agent; what fails is said and raises nothing."""
+        """Install the dependencies in requirements.txt and package.json, as the agent.
+
+        Failures are returned, not raised.
+        """
         access = self._files.access("read")
         return [await self._run(command, path) for file, command in _INSTALLERS if await _holds(access, f"{path}/{file}")]
 
@@ -125,7 +128,7 @@ class SkillFolders:
 
 def _as_name(name: str) -> str:
     if not name or name.startswith(".") or "/" in name or "\0" in name:
-        raise InvalidArgument(f"{name!r} cannot be the name of a skill's directory: give one with `name`", name=name)
+        raise InvalidArgument(f"{name!r} is not a valid directory name for a skill: set `name`", name=name)
     return name
 
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_FRONT_MATTER = 64 << 10
-"""Characters of YAML that are read."""
+"""Limit of characters of YAML."""
 
 
 class NotASkill(ValueError):
-    """The text is no SKILL.md; the message says why."""
+    """The text is not a SKILL.md. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkillText:
-    """The two halves of a SKILL.md."""
+    """The two parts of a SKILL.md."""
 
     metadata: Mapping[str, Any]
-    """What the front matter says, as JSON has it: dates are text."""
+    """The front matter as JSON values; dates are text."""
     content: str
-    """What comes after it."""
+    """The instructions."""
 
 
 def parse(text: str) -> SkillText:
@@ -30,12 +30,12 @@ def parse(text: str) -> SkillText:
         return SkillText({}, text)
     ends = [number for number, line in enumerate(lines) if number and line.strip() == "---"]
     if not ends:
-        raise NotASkill("its front matter begins with `---` and never ends")
+        raise NotASkill("its front matter has no closing `---`")
     return SkillText(_metadata("".join(lines[1 : ends[0]])), "".join(lines[ends[0] + 1 :]).lstrip("\n"))
 
 
 def _metadata(text: str) -> Mapping[str, Any]:
-    import yaml  # heavy, and only needed when a skill is read
+    import yaml  # a slow import, which only reading a skill needs
 
     if len(text) > MAX_FRONT_MATTER:
         raise NotASkill(f"its front matter has more than {MAX_FRONT_MATTER} characters")
@@ -45,9 +45,9 @@ def _metadata(text: str) -> Mapping[str, Any]:
         found = yaml.load(text, yaml.CSafeLoader)
         described: object = json.loads(json.dumps(found, default=str))
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
-        raise error if isinstance(error, NotASkill) else NotASkill(f"its front matter is no YAML: {_first_line(error)}") from None
+        raise error if isinstance(error, NotASkill) else NotASkill(f"its front matter is not valid YAML: {_first_line(error)}") from None
     if described is not None and not isinstance(described, dict):
-        raise NotASkill("its front matter is no mapping of names to values")
+        raise NotASkill("its front matter must be a mapping")
     return described or {}
 
 

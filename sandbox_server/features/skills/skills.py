@@ -1,4 +1,4 @@
-"""Skills: registered, listed, read and forgotten. Their files stay the agent's."""
+"""Skills: registered, listed, read and removed. Their files stay the agent's."""
 
 import asyncio
 import logging
@@ -21,12 +21,12 @@ class SkillForm(Model):
     """A skill to register, as a form."""
 
     file: Annotated[str, Field(json_schema_extra={"format": "binary"})] | None = None
-    """A zip archive with one skill or several."""
+    """A zip archive with one or several skills."""
     path: str | None = None
-    """Without a file: the directory of a skill, or one of several skills. With a file: the directory that its skills are put into;
-    without either, `~/.skills`."""
+    """Without a file: the directory of a skill, or of several skills. With a file: the directory to unpack into, by default `~/.skills`.
+    """
     name: str | None = None
-    """Name of the directory that the archive's one skill gets. Default: what its SKILL.md says."""
+    """Directory name for the archive's only skill. Default: the name in its SKILL.md."""
 
 
 class SkillMetadata(Model):
@@ -36,7 +36,7 @@ class SkillMetadata(Model):
     metadata: dict[str, Any] = Field(default_factory=dict)
     """The front matter of its SKILL.md."""
     dependency_commands: list[DependencyCommandResult] = Field(default_factory=list)
-    """How what it needs was installed, when it was registered."""
+    """The results of installing its dependencies, at its registration."""
 
 
 class SkillRegistrationResult(Model):
@@ -50,7 +50,7 @@ class SkillMetadataCollection(Model):
 
 class ListSkillsRequest(Model):
     names: str | None = None
-    """Names, separated by commas; without them every skill."""
+    """Comma-separated names; absent: every skill."""
 
 
 class SkillRef(Model):
@@ -66,32 +66,32 @@ class SkillContentResult(Model):
 
 class ClearedSkills(Model):
     cleared: list[str]
-    """Names that are registered no more; their files stay."""
+    """Names of removed skills. Their files stay."""
 
 
 class LoadSkillRequest(Model):
     name: str | None = None
-    """Which skill; without it, what skills there are."""
+    """The skill; absent: the list of skills."""
 
 
 class LoadedSkill(Model):
     text: str
-    """The skill's instructions, or the list of skills with what each is for."""
+    """The skill's instructions, or the list of skills with their descriptions."""
     path: str | None = None
-    """The skill's directory, with the files that its instructions speak of."""
+    """The skill's directory, with the files that its instructions mention."""
 
 
 MAX_SKILLS = 200
 MAX_ARCHIVE = 64 << 20
-"""Bytes of an archive."""
+"""Limit in bytes of an archive."""
 HOME = "~/.skills"
-"""Where archives are unpacked that say nothing else."""
+"""Default directory for unpacked archives."""
 _log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,63}")
 
 
 class Skills:
-    """The skills of this container. Those below `configured` are there from the start."""
+    """The skills of this container. Those below `configured` are registered at the start."""
 
     tag = "skills"
 
@@ -106,62 +106,62 @@ class Skills:
     async def register_skills(self, upload: Upload) -> SkillRegistrationResult:
         """Register skills: a folder with a SKILL.md, a folder of such folders, or a zip archive of either.
 
-        What their requirements.txt and package.json ask for is installed as the agent, and how that went is part of the answer. A name that
-        is registered again stands for the new skill.
+        The dependencies in requirements.txt and package.json are installed as the agent, and the answer has the
+        results. Registering a name again replaces the skill.
         """
         async with self._changing:
-            archive = await self._received(upload)
+            archive = await self._stored_upload(upload)
             path, name = upload.field("path"), upload.field("name")
             if archive is None:
                 if not path:
                     raise InvalidFields([{"loc": ("body", "path"), "msg": "Give a file, a path or both", "type": "missing"}])
                 found = await self._folders.find(path)
             else:
-                found = await self._unpacked(archive, path or HOME, name)
+                found = await self._unpack(archive, path or HOME, name)
             return await self._register(found)
 
     @operation("GET /v1/skills/metadatas", scope="view")
     async def list_metadata(self, request: ListSkillsRequest) -> SkillMetadataCollection:
-        """List skills with what their SKILL.md says of them."""
-        skills = await self._all()
+        """List skills with the metadata of their SKILL.md."""
+        skills = await self._all_skills()
         wanted = [name.strip() for name in request.names.split(",") if name.strip()] if request.names else list(skills)
-        return SkillMetadataCollection(skills=[_known(skills, name) for name in wanted])
+        return SkillMetadataCollection(skills=[_registered(skills, name) for name in wanted])
 
     @operation("DELETE /v1/skills", scope="files", destructive=True)
     async def clear_skills(self) -> ClearedSkills:
-        """Forget every skill; their files stay."""
+        """Remove every skill from the list. Their files stay."""
         async with self._changing:
-            names = list(await self._all())
+            names = list(await self._all_skills())
             self._store.write({})
         return ClearedSkills(cleared=names)
 
     @operation("DELETE /v1/skills/{name}", scope="files", destructive=True)
     async def delete_skill(self, request: SkillRef) -> SkillMetadata:
-        """Forget a skill; its files stay."""
+        """Remove a skill from the list. Its files stay."""
         async with self._changing:
-            skills = await self._all()
-            gone = _known(skills, request.name)
+            skills = await self._all_skills()
+            gone = _registered(skills, request.name)
             self._write([skill for skill in skills.values() if skill.name != request.name])
         return gone
 
     @operation("GET /v1/skills/{name}/content", scope="view")
     async def get_content(self, request: SkillRef) -> SkillContentResult:
-        """Read the instructions of a skill, as they are now."""
-        skill = _known(await self._all(), request.name)
+        """Read the current instructions of a skill."""
+        skill = _registered(await self._all_skills(), request.name)
         folder = await self._folders.read(skill.path)
         return SkillContentResult(name=skill.name, path=skill.path, content=folder.text.content)
 
     @operation("GET /v1/skills/load", scope="view", tool="sandbox_load_skill")
     async def load_skill(self, request: LoadSkillRequest) -> LoadedSkill:
-        """Load the instructions of a skill, or list the skills that there are."""
+        """Load the instructions of a skill, or list the skills."""
         if request.name:
             loaded = await self.get_content(SkillRef(name=request.name))
             return LoadedSkill(text=loaded.content, path=loaded.path)
-        lines = [f"{skill.name}: {skill.metadata.get('description', 'no description')}" for skill in (await self._all()).values()]
+        lines = [f"{skill.name}: {skill.metadata.get('description', 'no description')}" for skill in (await self._all_skills()).values()]
         return LoadedSkill(text="\n".join(lines) or "There are no skills.")
 
-    async def _received(self, upload: Upload) -> str | None:
-        """Put the archive that is sent where the agent's own processes can read it; None when there is none."""
+    async def _stored_upload(self, upload: Upload) -> str | None:
+        """Store the uploaded archive where the agent's processes can read it; None if there is none."""
         received: str | None = None
         async for part in upload:
             if part.name != "file" or received:
@@ -176,7 +176,7 @@ class Skills:
         try:
             async for chunk in part.chunks():
                 if staged.size + len(chunk) > MAX_ARCHIVE:
-                    raise TooLarge(f"an archive of skills may have {MAX_ARCHIVE} bytes", limit=MAX_ARCHIVE)
+                    raise TooLarge(f"an archive of skills may have at most {MAX_ARCHIVE} bytes", limit=MAX_ARCHIVE)
                 await staged.write(chunk)
             if not staged.size:
                 return None  # a form without a file sends an empty one
@@ -185,7 +185,7 @@ class Skills:
             staged.close()
         return path
 
-    async def _unpacked(self, archive: str, directory: str, name: str | None) -> list[Folder]:
+    async def _unpack(self, archive: str, directory: str, name: str | None) -> list[Folder]:
         try:
             paths = await self._folders.unpack(archive, directory, name or None)
         finally:
@@ -193,15 +193,15 @@ class Skills:
         return [await self._folders.read(path) for path in paths]
 
     async def _register(self, found: Sequence[Folder]) -> SkillRegistrationResult:
-        skills = await self._all()
+        skills = await self._all_skills()
         _require_names(found)
         if len(skills.keys() | {folder.name for folder in found}) > MAX_SKILLS:
-            raise ResourceExhausted(f"there may be {MAX_SKILLS} skills", limit=MAX_SKILLS)
+            raise ResourceExhausted(f"at most {MAX_SKILLS} skills are allowed", limit=MAX_SKILLS)
         new = [_described(folder).model_copy(update={"dependency_commands": await self._folders.install(folder.path)}) for folder in found]
         self._write([*(skills | {skill.name: skill for skill in new}).values()])
         return SkillRegistrationResult(count=len(new), registered=new)
 
-    async def _all(self) -> dict[str, SkillMetadata]:
+    async def _all_skills(self) -> dict[str, SkillMetadata]:
         known = self._store.read()
         if known is not None:
             return {name: SkillMetadata.model_validate(skill) for name, skill in known.items()}
@@ -226,9 +226,9 @@ def _described(folder: Folder) -> SkillMetadata:
     return SkillMetadata(name=folder.name, path=folder.path, metadata=dict(folder.text.metadata))
 
 
-def _known(skills: dict[str, SkillMetadata], name: str) -> SkillMetadata:
+def _registered(skills: dict[str, SkillMetadata], name: str) -> SkillMetadata:
     if name not in skills:
-        raise NotFound(f"no skill {name!r}", name=name)
+        raise NotFound(f"there is no skill {name!r}", name=name)
     return skills[name]
 
 
@@ -239,4 +239,4 @@ def _require_names(found: Sequence[Folder]) -> None:
             message = f"{folder.name!r} cannot be a skill's name: letters, digits, spaces, dots, dashes, underscores, 64 at most"
             raise InvalidArgument(message, path=folder.path)
         if names.count(folder.name) > 1:
-            raise InvalidArgument(f"two of these skills are called {folder.name!r}", path=posixpath.dirname(folder.path))
+            raise InvalidArgument(f"two of these skills have the name {folder.name!r}", path=posixpath.dirname(folder.path))

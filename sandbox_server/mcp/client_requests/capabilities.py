@@ -45,7 +45,7 @@ def result_type(request: InputRequest) -> type[CreateMessageResult | CreateMessa
     return CreateMessageResultWithTools if with_tools else CreateMessageResult
 
 
-def attributed(server: str, request: InputRequest) -> InputRequest:
+def attributed_to(server: str, request: InputRequest) -> InputRequest:
     """An elicitation whose message begins with the server's name, so that no server can pose as another."""
     if not isinstance(request, ElicitRequest):
         return request

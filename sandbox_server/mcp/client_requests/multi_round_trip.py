@@ -108,13 +108,13 @@ class MultiRoundTripCalls:
     ) -> R | InputRequiredResult:
         """Start the work or resume it; the result may be a list of requests. Raises MCPError, and as the work does."""
         if params.request_state is not None:
-            return await self._next(*self._resumed(context, params.request_state, params.input_responses or {}))  # type: ignore[return-value] # the same call's
+            return await self._result_or_requests(*self._resume_call(context, params.request_state, params.input_responses or {}))  # type: ignore[return-value] # the same call's
         if len(self._suspended) >= MAX_SUSPENDED:
             raise MCPError(INVALID_PARAMS, f"{MAX_SUSPENDED} calls already wait for an answer of their clients")
         call = MultiRoundTripCall(context, self._levels)
-        return await self._next(call, self._tasks.start(_outcome(work(call)), name="multi-round-trip call"))  # type: ignore[return-value]
+        return await self._result_or_requests(call, self._tasks.start(_outcome(work(call)), name="multi-round-trip call"))  # type: ignore[return-value]
 
-    def _resumed(
+    def _resume_call(
         self, context: RequestContext, state: str, answers: dict[str, InputResponse]
     ) -> tuple[MultiRoundTripCall, asyncio.Task[object]]:
         found = self._suspended.get(state)
@@ -126,7 +126,7 @@ class MultiRoundTripCalls:
         call.answer(context, answers)
         return call, work
 
-    async def _next(self, call: MultiRoundTripCall, work: asyncio.Task[object]) -> object:
+    async def _result_or_requests(self, call: MultiRoundTripCall, work: asyncio.Task[object]) -> object:
         """Wait for the result or for requests to the client. A client that disconnects cancels the work."""
         while not work.done() and not call.requests:
             await self._first_of(work, call.has_requests)

@@ -48,7 +48,7 @@ class PromptRouter:
         """Get one prompt."""
 
         async def get_prompt(calling_client: CallingClient) -> GetPromptResult:
-            upstream, name = await self._found(context, params.name)
+            upstream, name = await self._server_of_prompt(context, params.name)
             return await upstream.prompt(name, params.arguments, calling_client)
 
         try:
@@ -65,12 +65,12 @@ class PromptRouter:
                     if any(template.uri_template == uri_template for template in templates):
                         return await upstream.complete(params)
                 return CompleteResult(completion=Completion(values=[]))
-            upstream, name = await self._found(context, params.ref.name)
+            upstream, name = await self._server_of_prompt(context, params.ref.name)
             return await upstream.complete(params.model_copy(update={"ref": params.ref.model_copy(update={"name": name})}))
         except Failure as failure:
             raise MCPError(INTERNAL_ERROR, failure_text(failure)) from failure
 
-    async def _found(self, context: RequestContext, name: str) -> tuple[UpstreamServer, str]:
+    async def _server_of_prompt(self, context: RequestContext, name: str) -> tuple[UpstreamServer, str]:
         """The server of a prompt, and the prompt's name at the server."""
         upstreams = [upstream for upstream in self._upstreams(context) if name.startswith(prefix_of(upstream))]
         for upstream in sorted(upstreams, key=lambda each: -len(prefix_of(each))):

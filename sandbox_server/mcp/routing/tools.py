@@ -28,7 +28,7 @@ from sandbox_server.mcp.servers.upstreams import UpstreamServers, UpstreamTool
 from sandbox_server.mcp.tool_filter import filter_of
 from sandbox_server.mcp.tools.api_tools import ApiTools, heartbeat, protocol_tool
 from sandbox_server.mcp.tools.human_in_the_loop import REQUEST, WAIT, HumanInTheLoop
-from sandbox_server.mcp.tools.results import failed, failure_text
+from sandbox_server.mcp.tools.results import failed_result, failure_text
 from sandbox_server.mcp.transport.request_context import RequestContext, http_request
 
 _log = logging.getLogger("sandbox.audit")
@@ -67,7 +67,7 @@ class ToolRouter:
         try:
             return await self._interactive_calls.run(context, params, partial(self._call, request, params.name, params.arguments or {}))
         except Failure as failure:
-            return failed(failure_text(failure))
+            return failed_result(failure_text(failure))
 
     async def _call(self, request: Request, name: str, arguments: dict[str, Any], calling_client: CallingClient) -> CallToolResult:
         tool_filter = filter_of(request)

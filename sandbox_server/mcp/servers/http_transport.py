@@ -50,13 +50,13 @@ class _BoundedBody(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = MessageSize()
         async for chunk in self._inner:
-            size = self._measured(size, chunk)
+            size = self._size_after(size, chunk)
             yield chunk
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def _measured(self, size: MessageSize, chunk: bytes) -> MessageSize:
+    def _size_after(self, size: MessageSize, chunk: bytes) -> MessageSize:
         """The size of the message that the chunk ends in."""
         _take(size, chunk)
         return size
@@ -65,12 +65,12 @@ class _BoundedBody(httpx2.AsyncByteStream):
 class _BoundedEvents(_BoundedBody):
     """A response of server-sent events, each ended by an empty line."""
 
-    def _measured(self, size: MessageSize, chunk: bytes) -> MessageSize:
+    def _size_after(self, size: MessageSize, chunk: bytes) -> MessageSize:
         ended = max(chunk.rfind(end) for end in _EVENT_ENDS)
         if ended < 0:
-            return super()._measured(size, chunk)
+            return super()._size_after(size, chunk)
         _take(size, chunk[:ended])
-        return super()._measured(MessageSize(), chunk[ended:])
+        return super()._size_after(MessageSize(), chunk[ended:])
 
 
 def _take(size: MessageSize, chunk: bytes) -> None:

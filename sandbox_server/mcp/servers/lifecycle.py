@@ -11,7 +11,7 @@ from mcp import Client
 
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.mcp.message_limits import shortened
+from sandbox_server.mcp.message_limits import shorten
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.connection import Admit, Connect, ServerListener, Wake, awake
 from sandbox_server.mcp.servers.stdio_transport import StderrTail
@@ -134,9 +134,9 @@ class ServerLifecycle:
         except TimeoutError:
             reason = _with(f"it did not answer within {START_SECONDS:g} s", stderr)
         except Exception as error:  # noqa: BLE001 - the top of a task: a server of others may fail in any way, and its status says how
-            reason = _with(shortened(_innermost(error)), stderr)
+            reason = _with(shorten(_innermost(error)), stderr)
         finally:
-            self._ended(opened, reason, time.monotonic() - started)
+            self._on_connection_end(opened, reason, time.monotonic() - started)
 
     async def _ended_by_itself(self, done: asyncio.Event) -> bool:
         """Wait for the end of the connection: True if the server ended, False if it was idle for too long."""
@@ -150,7 +150,7 @@ class ServerLifecycle:
                     await done.wait()
                     return True
 
-    def _ended(self, opened: asyncio.Future[Client], reason: str, lived: float) -> None:
+    def _on_connection_end(self, opened: asyncio.Future[Client], reason: str, lived: float) -> None:
         failed = not opened.done() or reason != "it was stopped"
         self._opened = None
         self._failures = self._failures + 1 if failed and lived < STEADY_SECONDS else 0

@@ -42,9 +42,9 @@ class ServerRegistry:
         self._built_in = built_in
         given = extra.reveal() if extra else ""
         self._files: list[tuple[str, Origin]] = [(file, "file"), *([(given, "environment")] if given.startswith("/") else [])]  # type: ignore[list-item] # literals
-        self._inline = {} if not given or given.startswith("/") else _checked(servers_in(json.loads(given)), "EXTRA_MCP_SERVERS")
+        self._inline = {} if not given or given.startswith("/") else _read_servers(servers_in(json.loads(given)), "EXTRA_MCP_SERVERS")
         self._added_file = added
-        self._added = _checked(added.read() or {}, "the servers that were added")
+        self._added = _read_servers(added.read() or {}, "the servers that were added")
         self._read: dict[str, tuple[tuple[int, int] | None, dict[str, ServerConfig]]] = {}
 
     def servers(self) -> dict[str, RegisteredServer]:
@@ -82,7 +82,7 @@ class ServerRegistry:
         stamp = _stamp(path)
         before = self._read.get(path)
         if before is None or before[0] != stamp:
-            before = self._read[path] = (stamp, _checked(_load(path), path) if stamp else {})
+            before = self._read[path] = (stamp, _read_servers(_load(path), path) if stamp else {})
         return before[1]
 
 
@@ -114,7 +114,7 @@ def _content(path: str) -> bytes:
     return content
 
 
-def _checked(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, ServerConfig]:
+def _read_servers(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, ServerConfig]:
     return dict(_valid(given, where, read_server))
 
 

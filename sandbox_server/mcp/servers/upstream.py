@@ -48,10 +48,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter
 
 from sandbox_server.core.errors import Conflict, Failure, Unavailable
-from sandbox_server.mcp.client_requests.capabilities import ClientAnswer, attributed
+from sandbox_server.mcp.client_requests.capabilities import ClientAnswer, attributed_to
 from sandbox_server.mcp.client_requests.clients import CallingClient
 from sandbox_server.mcp.client_requests.correlation import RunningCalls
-from sandbox_server.mcp.message_limits import shortened
+from sandbox_server.mcp.message_limits import shorten
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.connection import Admit, Connect, Wake, awake
 from sandbox_server.mcp.servers.delivery import BoundedDelivery
@@ -230,7 +230,7 @@ class UpstreamServer:
             if error.code != CONNECTION_CLOSED:
                 raise
             self._lifecycle.mark_closed()
-            reason = shortened(error.message)
+            reason = shorten(error.message)
             raise Conflict(f"the MCP server {self.name!r} went away while {what} ran: {reason}", name=self.name) from error
 
     async def close(self) -> None:
@@ -255,12 +255,12 @@ class UpstreamServer:
             async with asyncio.timeout(seconds):
                 yield
         except (TimeoutError, ValueError) as error:
-            reason = shortened(error) or f"nothing came within {seconds:g} s"
+            reason = shorten(error) or f"nothing came within {seconds:g} s"
             raise Unavailable(f"the MCP server {self.name!r} does not {what}: {reason}", name=self.name) from error
         except MCPError as error:
             if what == "answer":
                 raise
-            raise Unavailable(f"the MCP server {self.name!r} does not {what}: {shortened(error)}", name=self.name) from error
+            raise Unavailable(f"the MCP server {self.name!r} does not {what}: {shorten(error)}", name=self.name) from error
 
     def on_notification(self, message: Any) -> None:
         """Forward a change notification."""
@@ -293,7 +293,7 @@ class UpstreamServer:
 
     async def on_request(self, request: InputRequest) -> ClientAnswer:
         """Forward a request to the calling client."""
-        return await self._calls.ask(attributed(self.name, request))
+        return await self._calls.ask(attributed_to(self.name, request))
 
     async def on_log(self, entry: LoggingMessageNotificationParams) -> None:
         """Forward a log message to the calling client."""
@@ -303,7 +303,7 @@ class UpstreamServer:
         await self._delivery.deliver(calling_client.report(progress, total, message))
 
     async def _client_answer(self, calling_client: CallingClient, request: InputRequest) -> InputResponse:
-        answer = await calling_client.ask(attributed(self.name, request))
+        answer = await calling_client.ask(attributed_to(self.name, request))
         if isinstance(answer, ErrorData):
             raise MCPError.from_error_data(answer)
         return answer

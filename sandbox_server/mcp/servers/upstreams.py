@@ -95,7 +95,7 @@ class UpstreamServers:
             self._tasks.start(self._running.pop(name).close(), name=f"end of MCP server {name}")
         added = [name for name in registered if name not in self._running]
         for name in added:
-            self._running[name] = self._made(name, registered[name])
+            self._running[name] = self._make_upstream(name, registered[name])
         if self._seen and (removed or added):
             self.changes.publish(*EVERY_LIST)
         self._seen = True
@@ -112,7 +112,7 @@ class UpstreamServers:
             self.all()
             await asyncio.sleep(WATCH_SECONDS)
 
-    def _made(self, name: str, server: RegisteredServer) -> UpstreamServer:
+    def _make_upstream(self, name: str, server: RegisteredServer) -> UpstreamServer:
         admit = awake if server.origin == "built-in" else self._admit  # its actions pass the gateway, which checks the lease itself
         upstream = UpstreamServer(name, server.config, self._connect, self._idle_seconds, self._wake, self.changes.publish, admit)
         if server.origin == "built-in" and name in self._recorded_tools:

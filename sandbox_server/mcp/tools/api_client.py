@@ -65,7 +65,7 @@ class ApiClient:
         query = {name: _query_value(arguments[name]) for name in tool.in_query if arguments.get(name) is not None}
         body = {name: value for name, value in arguments.items() if name not in tool.in_path | tool.in_query}
         sent = body if tool.takes_body else None
-        return await self.send(tool.verb, _filled(tool, arguments), headers, query=query, body=sent, what=tool.name)
+        return await self.send(tool.verb, _path_with_arguments(tool, arguments), headers, query=query, body=sent, what=tool.name)
 
     async def send(
         self,
@@ -100,7 +100,7 @@ class ApiClient:
         self._read_at = time.monotonic()
 
 
-def _filled(tool: ApiTool, arguments: Mapping[str, Any]) -> str:
+def _path_with_arguments(tool: ApiTool, arguments: Mapping[str, Any]) -> str:
     return tool.path.format_map({name: quote(str(arguments.get(name, "")), safe="") for name in tool.in_path})
 
 

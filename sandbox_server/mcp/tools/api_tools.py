@@ -17,7 +17,7 @@ from sandbox_server.core.unknown_fields import UnknownField
 from sandbox_server.mcp.tool_filter import ToolFilter
 from sandbox_server.mcp.tools.api_client import ApiClient
 from sandbox_server.mcp.tools.catalog import ApiTool
-from sandbox_server.mcp.tools.results import failed, failure_text, result_of
+from sandbox_server.mcp.tools.results import failed_result, failure_text, result_of
 from sandbox_server.mcp.transport.request_context import identity_headers
 
 PROGRESS_SECONDS = 1.0
@@ -47,11 +47,11 @@ class ApiTools:
         known = tool.input_schema["properties"]
         if unknown := set(arguments) - set(known):
             first = UnknownField(min(unknown), "", frozenset(known) - arguments.keys())
-            return failed(f"{tool.name} has no field {first}; it has {', '.join(sorted(known)) or 'none'}")
+            return failed_result(f"{tool.name} has no field {first}; it has {', '.join(sorted(known)) or 'none'}")
         try:
             return result_of(tool, await self._api.call(tool, arguments, identity_headers(request)))
         except Failure as failure:
-            return failed(failure_text(failure))
+            return failed_result(failure_text(failure))
 
 
 def protocol_tool(tool: ApiTool) -> McpTool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox_server.mcp.tool_filter import ToolFilter
-from sandbox_server.mcp.tools.schemas import Schema, inlined, object_of
+from sandbox_server.mcp.tools.schemas import Schema, inline_references, object_of
 
 ENVELOPE = frozenset({"success", "message", "data", "hint"})
 """The keys of the response envelope; a response with exactly these is unwrapped."""
@@ -76,13 +76,13 @@ def read_catalog(document: Mapping[str, Any]) -> ToolCatalog:
     tools: list[ApiTool] = []
     for verb, path, entry in _entries(document):
         try:
-            tools += _offered(_tool(verb, path, entry, document["components"]["schemas"]))
+            tools += _with_alias_entries(_tool(verb, path, entry, document["components"]["schemas"]))
         except ValueError as error:
             _log.error("the tool %s is skipped: %s", entry["x-tool"], error)
     return ToolCatalog(tools)
 
 
-def _offered(tool: ApiTool) -> Iterator[ApiTool]:
+def _with_alias_entries(tool: ApiTool) -> Iterator[ApiTool]:
     """The tool, and a second entry for aliases that belong to the markitdown server."""
     theirs = tuple(alias for alias in tool.aliases if alias.startswith(f"{MARKITDOWN}_"))
     if theirs:
@@ -104,7 +104,7 @@ def _entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, 
 def _tool(verb: str, path: str, entry: dict[str, Any], components: Mapping[str, Any]) -> ApiTool:
     parameters = entry.get("parameters", [])
     body = _body_schema(entry, components)
-    properties = {found["name"]: inlined(found["schema"], components) for found in parameters} | body.get("properties", {})
+    properties = {found["name"]: inline_references(found["schema"], components) for found in parameters} | body.get("properties", {})
     required = [found["name"] for found in parameters if found["required"]] + body.get("required", [])
     data, enveloped = _result_schema(entry, components)
     return ApiTool(
@@ -133,7 +133,7 @@ def _body_schema(entry: Mapping[str, Any], components: Mapping[str, Any]) -> Sch
     content = entry.get("requestBody", {}).get("content", {"application/json": {"schema": {"type": "object"}}})
     if "application/json" not in content:
         raise ValueError(f"it takes {', '.join(content)}, which no agent can send")
-    schema = inlined(content["application/json"]["schema"], components)
+    schema = inline_references(content["application/json"]["schema"], components)
     if schema.get("type") != "object":
         raise ValueError("its arguments are not an object")
     return schema
@@ -150,7 +150,7 @@ def _result_schema(entry: Mapping[str, Any], components: Mapping[str, Any]) -> t
     enveloped = frozenset(schema.get("properties", ())) == ENVELOPE
     if enveloped:
         schema = _without_failure(schema["properties"]["data"])
-    return inlined(schema, components) or None, enveloped
+    return inline_references(schema, components) or None, enveloped
 
 
 def _without_failure(data: Schema) -> Schema:

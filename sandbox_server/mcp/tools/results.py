@@ -19,26 +19,26 @@ def result_of(tool: ApiTool, response: httpx2.Response) -> CallToolResult:
         return _binary(tool, media_type, response)
     body = response.json()
     if response.status_code >= 400 or (isinstance(body, dict) and body.get("success") is False):
-        return failed(_reason(body, response))
+        return failed_result(_reason(body, response))
     data = body["data"] if tool.enveloped else body
     content = [TextContent(text=text) for text in (_text(data, body), body.get("hint") if tool.enveloped else None) if text]
     structured = {"result": data} if tool.wrapped else data if isinstance(data, dict) else None
     return CallToolResult(content=[*content], structured_content=structured)
 
 
-def failed(reason: str) -> CallToolResult:
+def failed_result(reason: str) -> CallToolResult:
     """An error result with its reason."""
     return CallToolResult(content=[TextContent(text=reason)], is_error=True)
 
 
 def failure_text(failure: Failure) -> str:
     """The message of a failure, and its hint."""
-    return _joined(failure.message, failure.hint)
+    return _join_sentences(failure.message, failure.hint)
 
 
 def _binary(tool: ApiTool, media_type: str, response: httpx2.Response) -> CallToolResult:
     if response.status_code >= 400:
-        return failed(response.text or f"{tool.name} failed with status {response.status_code}")
+        return failed_result(response.text or f"{tool.name} failed with status {response.status_code}")
     if media_type.startswith("text/"):
         return CallToolResult(content=[TextContent(text=response.text)])
     encoded = base64.b64encode(response.content).decode()
@@ -72,12 +72,14 @@ def _reason(body: Any, response: httpx2.Response) -> str:
     if "detail" in body:
         return "; ".join(f"{_field(problem['loc'])}: {problem['msg']}" for problem in body["detail"])
     wait = response.headers["retry-after"]
-    return _joined(body.get("message") or f"the API answered {response.status_code}", body.get("hint"), wait and f"Try again in {wait} s.")
+    return _join_sentences(
+        body.get("message") or f"the API answered {response.status_code}", body.get("hint"), wait and f"Try again in {wait} s."
+    )
 
 
 def _field(location: list[Any]) -> str:
     return ".".join(str(part) for part in location[1:]) or "arguments"
 
 
-def _joined(*sentences: str | None) -> str:
+def _join_sentences(*sentences: str | None) -> str:
     return "\n".join(sentence for sentence in sentences if sentence)

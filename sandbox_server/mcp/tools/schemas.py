@@ -11,7 +11,7 @@ _NESTED = ("items", "additionalProperties", "not")
 _DROPPED = frozenset({"$ref", "title", "discriminator"})
 
 
-def inlined(schema: Mapping[str, Any], components: Mapping[str, Any], inside: frozenset[str] = frozenset()) -> Schema:
+def inline_references(schema: Mapping[str, Any], components: Mapping[str, Any], inside: frozenset[str] = frozenset()) -> Schema:
     """Inline every `$ref`. A recursive model becomes any object inside itself."""
     name = schema.get("$ref", "").rsplit("/", 1)[-1]
     if name in inside:
@@ -24,11 +24,11 @@ def inlined(schema: Mapping[str, Any], components: Mapping[str, Any], inside: fr
 
 def _inlined_value(key: str, value: Any, components: Mapping[str, Any], inside: frozenset[str]) -> Any:
     if key in _NESTED_MAPS:
-        return {name: inlined(inner, components, inside) for name, inner in value.items()}
+        return {name: inline_references(inner, components, inside) for name, inner in value.items()}
     if key in _NESTED_LISTS:
-        return [inlined(inner, components, inside) for inner in value]
+        return [inline_references(inner, components, inside) for inner in value]
     if key in _NESTED and isinstance(value, dict):
-        return inlined(value, components, inside)
+        return inline_references(value, components, inside)
     return value
 
 

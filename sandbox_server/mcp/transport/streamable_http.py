@@ -43,8 +43,8 @@ class StreamableHttpTransport:
         self._sessions = StreamableHTTPSessionManager(server, max_request_body_size=MAX_BODY_BYTES, max_sessions=MAX_SESSIONS + 1)
         self._single = StreamableHTTPSessionManager(server, stateless=True, json_response=True, max_request_body_size=MAX_BODY_BYTES)
         self._known = McpSessions(self._end)
-        self._calls = Quota("MCP calls at once", 512, programs=448, each=384)
-        self._body_bytes = Quota("bytes for bodies of MCP calls", 384 << 20, programs=320 << 20, each=256 << 20)
+        self._calls = Quota("concurrent MCP calls", 512, programs=448, each=384)
+        self._body_bytes = Quota("bytes of MCP request bodies", 384 << 20, programs=320 << 20, each=256 << 20)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:

@@ -81,7 +81,7 @@ class ScreenCapture:
         self._listeners.discard(listener)
         if not self._listeners:
             with suppress(Unavailable):
-                await self._connection.call(self._rest)
+                await self._connection.call(self._end_tracking)
 
     @property
     def is_ahead(self) -> bool:
@@ -90,11 +90,11 @@ class ScreenCapture:
 
     async def look[T](self, work: Callable[[CapturedFrame], T]) -> T:
         """Bring the frame up to date, and do `work` with it on the connection's thread. Raises Unavailable while there is no desktop."""
-        return await self._connection.call(lambda display: work(self._updated(display)))
+        return await self._connection.call(lambda display: work(self._current_frame(display)))
 
     async def _reach(self) -> None:
         try:
-            await self._connection.call(self._updated)
+            await self._connection.call(self._current_frame)
         except Unavailable:
             self._lost()
 
@@ -141,7 +141,7 @@ class ScreenCapture:
             self.running = running
             self._wake()
 
-    def _rest(self, display: Display) -> None:
+    def _end_tracking(self, display: Display) -> None:
         """End damage tracking, unless a listener was added meanwhile."""
         if self._damage and not self._listeners:
             self._damage.close()
@@ -190,15 +190,15 @@ class ScreenCapture:
         for listener in self._listeners:
             listener.wake()
 
-    def _updated(self, display: Display) -> CapturedFrame:
+    def _current_frame(self, display: Display) -> CapturedFrame:
         """The frame, brought up to date. If the screen is resized meanwhile, the X server refuses to give pixels of the old size."""
         try:
-            return self._taken(display)
+            return self._capture_changes(display)
         except XError:
             self._stale = True
-            return self._taken(display)
+            return self._capture_changes(display)
 
-    def _taken(self, display: Display) -> CapturedFrame:
+    def _capture_changes(self, display: Display) -> CapturedFrame:
         """Capture what has changed. `is_ahead` stays true until every listener has the damage, or one that asks meanwhile would miss it."""
         if self._stale or self._segment is None:
             self._start_over(display)

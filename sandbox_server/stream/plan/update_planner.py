@@ -123,7 +123,7 @@ class UpdatePlanner:
         seconds in all nothing could be sent, so nothing was compared: motion and rest are judged without them.
         """
         self._looked, self._closed = [], closed
-        planned = self._planned(frame, now, room, pointer)
+        planned = self._make_plan(frame, now, room, pointer)
         if not planned:
             return planned
         self._unacknowledged.append((self._frame + 1, self._looked))
@@ -133,7 +133,7 @@ class UpdatePlanner:
         """Note that the frame of this number is on its way. One that is planned and not sent needs a `restart`."""
         self._frame = frame
 
-    def _planned(self, frame: CapturedFrame, now: float, room: int | None, pointer: tuple[int, int]) -> UpdatePlan:
+    def _make_plan(self, frame: CapturedFrame, now: float, room: int | None, pointer: tuple[int, int]) -> UpdatePlan:
         size = self._fit(frame)
         drawn = [area for drawn in self._drawn.take_all() if (area := clip(drawn, frame.width, frame.height))]
         dropped = self._drop_videos(now, drawn)
@@ -153,7 +153,7 @@ class UpdatePlanner:
             self._change_within(room, frame, drawn, pointer, now, found)
         found.exact += self._rest(frame, now, None if room is None else room - found.weight)
         ended = dropped + self._end_videos(now)  # of which the viewer has all exactly
-        videos += self._begun(frame, now)
+        videos += self._begin_videos(frame, now)
         superseded = self._videos.end_others({region.number for region in self._detector.regions})
         planned = UpdatePlan(
             size=size,
@@ -223,7 +223,7 @@ class UpdatePlanner:
             found.exact += self._send(frame, changes.exact)
             found.pictures += self._approximate(frame, changes.pictures, now)
 
-    def _begun(self, frame: CapturedFrame, now: float) -> tuple[NextPicture, ...]:
+    def _begin_videos(self, frame: CapturedFrame, now: float) -> tuple[NextPicture, ...]:
         begun = self._detector.begin(now, self.max_videos, self._closed) if self.max_videos else []
         return tuple(self._videos.begin(region.number, region.area, frame, now) for region in begun)
 

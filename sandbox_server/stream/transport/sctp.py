@@ -207,7 +207,7 @@ class SctpAssociation(RTCSctpTransport):
             await asyncio.sleep(RESEND_SECONDS)
             for chunk, count in sent:
                 if not chunk._acked and chunk._sent_count == count and uint32_gt(chunk.tsn, self._last_sacked_tsn):
-                    await self._put(chunk)
+                    await self._send_with_ack(chunk)
 
         self._tasks.start(resend(), name="resend a message")
 
@@ -315,9 +315,9 @@ class SctpAssociation(RTCSctpTransport):
             self._resends.sent()
             if chunk._sent_count > 1 and not self.is_queueing:
                 self._resends.lost(time.monotonic())
-        await self._put(chunk)
+        await self._send_with_ack(chunk)
 
-    async def _put(self, chunk: Chunk) -> None:
+    async def _send_with_ack(self, chunk: Chunk) -> None:
         with suppress(ConnectionError, TlsError):  # of which the other layers have learned
             await super()._send_chunk(self._with_ack(chunk) if isinstance(chunk, DataChunk) else chunk)
 

@@ -18,7 +18,7 @@ serve_on(sys.argv[1], create_app([], Dispatcher([])))
 """
 
 
-def test_it_answers_on_the_socket_without_naming_itself_and_ends_when_told(tmp_path: Path, until: Callable[..., None]) -> None:
+def test_the_server_answers_on_its_socket_without_a_server_header_and_ends_when_told(tmp_path: Path, until: Callable[..., None]) -> None:
     path = f"{tmp_path}/api.sock"
     process = subprocess.Popen([sys.executable, "-c", SERVE, path], env={**os.environ, "PYTHONPATH": os.getcwd()})
     try:

@@ -68,7 +68,7 @@ def test_a_program_has_its_share_of_the_sockets_and_a_person_takes_a_programs(cl
             assert second.receive_text() == "ann#1"
             with pytest.raises(WebSocketDisconnect) as closed:
                 agent.receive_text()
-            assert (closed.value.code, closed.value.reason) == (4429, "a person needed the place that you had")
+            assert (closed.value.code, closed.value.reason) == (4429, "a person needed your slot")
     assert limits.open.taken == 0
 
 

@@ -65,7 +65,7 @@ async def test_the_first_routes_stay(late_routes: LateRoutes) -> None:
     assert [await status(late_routes, "GET", path) for path in ("/early", "/late")] == [200, 200]
 
 
-async def test_it_is_quiet_once_nothing_is_being_answered(late_routes: LateRoutes) -> None:
+async def test_quiet_returns_once_no_request_is_open(late_routes: LateRoutes) -> None:
     asked = asyncio.create_task(status(late_routes, "GET", "/late"))
     await asyncio.sleep(0)
     quiet = asyncio.create_task(late_routes.quiet(30))

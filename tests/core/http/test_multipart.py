@@ -64,7 +64,7 @@ async def test_a_file_that_is_not_read_is_passed_over() -> None:
     assert found.field("mode") == "0600"
 
 
-async def test_one_piece_is_held_at_a_time() -> None:
+async def test_a_multipart_file_is_held_one_chunk_at_a_time() -> None:
     async for part in upload(size=512):
         async for chunk in part.chunks():
             assert len(chunk) <= 512

@@ -14,13 +14,13 @@ from sandbox_server.drivers.browser.dialogs import DialogAnswer
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.spawn.process import Processes
 from tests import site
-from tests.cdp.conftest import display, make_owner, shared
+from tests.cdp.conftest import display, make_browser_server, shared
 
 if TYPE_CHECKING:
-    from tests.cdp.conftest import Owner as Process
+    from tests.cdp.conftest import BrowserServer
     from tests.conftest import SpawnerDaemon
 
-__all__ = ["display", "make_owner", "shared"]
+__all__ = ["display", "make_browser_server", "shared"]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def programs(spawner_type: "type[SpawnerDaemon]") -> Iterator[Processes]:
 
 
 @pytest.fixture(scope="module")
-async def attached(shared: "Process") -> AsyncIterator[BrowserSession]:
+async def attached(shared: "BrowserServer") -> AsyncIterator[BrowserSession]:
     """A session on the browser that the tests of a module share; a page may be as slow as the machine, unless a test says otherwise."""
     with pytest.MonkeyPatch.context() as patient:
         patient.setattr(module, "ANSWER_SECONDS", 30.0)

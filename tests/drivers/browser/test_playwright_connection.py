@@ -53,8 +53,8 @@ async def test_nothing_is_attached_where_there_is_no_browser() -> None:
             pass
 
 
-async def test_the_end_of_the_browser_is_told_without_asking(make_owner: Any, until: Any) -> None:
-    process = make_owner()
+async def test_the_end_of_the_browser_is_told_without_asking(make_browser_server: Any, until: Any) -> None:
+    process = make_browser_server()
     process.start()
     await asyncio.to_thread(until, process.answers, 20)
     async with attached(process.socket, [], [], 30) as link:

@@ -16,7 +16,7 @@ from tests.drivers.x11.conftest import eventually
 pytestmark = pytest.mark.anyio
 
 
-class Hand:
+class PointerClicks:
     """A pointer on the screen, and how often it pressed."""
 
     def __init__(self, desktop: Desktop, display: str) -> None:
@@ -36,9 +36,9 @@ class Hand:
 
 
 @pytest.fixture
-async def hand(display: str) -> AsyncIterator[Hand]:
+async def clicks(display: str) -> AsyncIterator[PointerClicks]:
     async with Desktop(display) as desktop:
-        yield Hand(desktop, display)
+        yield PointerClicks(desktop, display)
 
 
 @pytest.fixture
@@ -58,44 +58,48 @@ async def title(session: BrowserSession) -> str:
     ("path", "name", "result"), [("form", "Send", "sent"), ("shadow", "Deep", "pressed"), ("frames", "Framed", "from the frame")]
 )
 async def test_the_pointer_clicks_an_element_where_it_is(
-    session: BrowserSession, web: str, page: PageOnScreen, hand: Hand, path: str, name: str, result: str
+    session: BrowserSession, web: str, page: PageOnScreen, clicks: PointerClicks, path: str, name: str, result: str
 ) -> None:
     await visit(session, f"{web}/{path}")
     shown = named(await page.list(), name)
-    at = await hand.click(page, shown.ref)
+    at = await clicks.click(page, shown.ref)
     assert at is not None
     assert (shown.x <= at[0] <= shown.x + shown.width, shown.y <= at[1] <= shown.y + shown.height) == (True, True)
-    assert hand.pressed == 1
+    assert clicks.pressed == 1
     await eventually(lambda: title(session), lambda found: found == result)
 
 
-async def test_the_browser_clicks_what_another_window_covers(session: BrowserSession, web: str, page: PageOnScreen, hand: Hand) -> None:
+async def test_the_browser_clicks_what_another_window_covers(
+    session: BrowserSession, web: str, page: PageOnScreen, clicks: PointerClicks
+) -> None:
     await visit(session, f"{web}/form")
     shown = named(await page.list(), "Send")
-    other = xlib.Display(f"unix/{hand.display}")
+    other = xlib.Display(f"unix/{clicks.display}")
     screen = other.screen()
     cover = screen.root.create_window(shown.x, shown.y, shown.width, shown.height, 0, screen.root_depth, override_redirect=True)
     cover.map()
     other.sync()
-    assert await hand.click(page, shown.ref) is None
-    assert hand.pressed == 0
+    assert await clicks.click(page, shown.ref) is None
+    assert clicks.pressed == 0
     await eventually(lambda: title(session), lambda found: found == "sent")
     other.close()
 
 
-async def test_a_ref_of_another_document_is_stale(session: BrowserSession, web: str, page: PageOnScreen, hand: Hand) -> None:
+async def test_a_ref_of_another_document_is_stale(session: BrowserSession, web: str, page: PageOnScreen, clicks: PointerClicks) -> None:
     await visit(session, f"{web}/form")
     shown = named(await page.list(), "Send")
     assert named(await page.list(), "Send").ref == shown.ref
     await visit(session, f"{web}/shadow")
     await page.list()
     with pytest.raises(Conflict, match="another page"):
-        await hand.click(page, shown.ref)
-    assert hand.pressed == 0
+        await clicks.click(page, shown.ref)
+    assert clicks.pressed == 0
 
 
-async def test_what_the_page_itself_covers_is_a_conflict(session: BrowserSession, web: str, page: PageOnScreen, hand: Hand) -> None:
+async def test_what_the_page_itself_covers_is_a_conflict(
+    session: BrowserSession, web: str, page: PageOnScreen, clicks: PointerClicks
+) -> None:
     await visit(session, f"{web}/covered")
     with pytest.raises(Conflict):
-        await hand.click(page, named(await page.list(), "Under").ref)
-    assert (hand.pressed, await title(session)) == (0, "Covered")
+        await clicks.click(page, named(await page.list(), "Under").ref)
+    assert (clicks.pressed, await title(session)) == (0, "Covered")

@@ -56,45 +56,45 @@ class Released:
 
 async def test_the_first_act_takes_control_and_its_loss_releases_before_it_is_obeyed(tmp_path: Path) -> None:
     api, released = Api(tmp_path), Released()
-    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
+    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, released) as lease:
         await eventually(lambda: {"seen": 1} in api.heard)
-        assert (api.asked_as, hand.drives, hand.sees) == ("ann", False, True)
-        assert await hand.act()
+        assert (api.asked_as, lease.drives, lease.sees) == ("ann", False, True)
+        assert await lease.act()
         await api.tell(epoch=3, drives=False, sees=False, programs=True)
         await eventually(lambda: {"seen": 3} in api.heard)
-        assert (hand.drives, hand.sees, hand.programs, released.times) == (False, False, True, 1)
+        assert (lease.drives, lease.sees, lease.programs, released.times) == (False, False, True, 1)
 
 
 async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> None:
     api, released = Api(tmp_path), Released()
-    async with LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, released) as hand:
-        assert not await hand.act()
+    async with LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, released) as lease:
+        assert not await lease.act()
         async with api.serving():
             await eventually(lambda: {"seen": 1} in api.heard)
-            assert await hand.act()
-        await eventually(lambda: not hand.drives)
-        assert hand.sees is None, "while it is not known, nothing is seen"
+            assert await lease.act()
+        await eventually(lambda: not lease.drives)
+        assert lease.sees is None, "while it is not known, nothing is seen"
         assert released.times == 1
 
 
 async def test_input_of_who_drives_is_told_now_and_then(tmp_path: Path) -> None:
     api = Api(tmp_path)
-    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
+    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as lease:
         await eventually(lambda: {"seen": 1} in api.heard)
         for _ in range(20):
-            assert await hand.act()
+            assert await lease.act()
         await asyncio.sleep(0)
         assert len([each for each in api.heard if "act" in each]) < 20
 
 
 async def test_a_late_answer_to_an_earlier_input_is_not_taken_for_that_to_the_next(tmp_path: Path) -> None:
     api = Api(tmp_path)
-    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as hand:
-        assert await hand.act()
+    async with api.serving(), LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, Released()) as lease:
+        assert await lease.act()
         api.answers = False
         await api.tell(epoch=3, drives=False, sees=True)
-        await eventually(lambda: not hand.drives)
-        next_one = asyncio.create_task(hand.act())
+        await eventually(lambda: not lease.drives)
+        next_one = asyncio.create_task(lease.act())
         await eventually(lambda: 2 in [each.get("act") for each in api.heard])
         await api.tell(epoch=4, drives=False, sees=True, act=1)
         await eventually(lambda: {"seen": 4} in api.heard)
@@ -110,8 +110,8 @@ async def test_whoever_was_signed_out_is_asked_for_no_more(tmp_path: Path) -> No
     path = str(tmp_path / "api.sock")
     async with (
         unix_serve(lambda _: asyncio.sleep(0), path, process_request=refuse),
-        LeaseClient(path, {"X-Sandbox-Caller": "ann"}, Released()) as hand,
+        LeaseClient(path, {"X-Sandbox-Caller": "ann"}, Released()) as lease,
     ):
         async with asyncio.timeout(30):
-            await hand.ended.wait()
-        assert not await hand.act()
+            await lease.ended.wait()
+        assert not await lease.act()

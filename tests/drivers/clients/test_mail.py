@@ -17,7 +17,7 @@ def mail() -> EmailMessage:
     return written
 
 
-async def test_it_is_signed_in_where_there_is_a_user() -> None:
+async def test_mail_authenticates_if_the_url_has_a_user() -> None:
     with Mailbox("AUTH PLAIN") as box:
         answer = await send(MailServer.at(f"smtp+plain://me:p%40ss@127.0.0.1:{box.port}"), mail())
 

@@ -36,7 +36,7 @@ def hook() -> Iterator[str]:
         thread.join(30)
 
 
-async def test_it_is_posted_with_its_headers(hook: str) -> None:
+async def test_a_webhook_is_posted_with_its_headers(hook: str) -> None:
     answer = await post(f"{hook}/ok", b"body", {"X-Mark": "m"})
     assert (answer.status, answer.error) == (200, None)
     assert seen == [("/ok", b"body", "m")]

@@ -86,7 +86,7 @@ async def test_known_keys_outlast_an_issuer_that_is_down() -> None:
     assert await source.find("a") is not None
 
 
-async def test_those_who_come_during_a_fetch_share_it() -> None:
+async def test_concurrent_lookups_share_one_fetch() -> None:
     issuer = Issuer("a")
     found = await asyncio.gather(*[issuer.source().find("a")])
     source = issuer.source()

@@ -10,9 +10,9 @@ import pytest
 
 from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.devtools.devtools import Devtools
-from tests.cdp.conftest import display, make_owner, shared
+from tests.cdp.conftest import display, make_browser_server, shared
 
-__all__ = ["display", "make_owner", "shared"]
+__all__ = ["display", "make_browser_server", "shared"]
 
 
 class _Answers(BaseHTTPRequestHandler):

@@ -31,8 +31,8 @@ async def test_events_are_told_with_their_session(shared: Any) -> None:
     assert (None, "Target.attachedToTarget") in told
 
 
-async def test_what_waits_when_the_browser_ends_is_told(make_owner: Any, until: Any) -> None:
-    owner = make_owner()
+async def test_what_waits_when_the_browser_ends_is_told(make_browser_server: Any, until: Any) -> None:
+    owner = make_browser_server()
     owner.start()
     await asyncio.to_thread(until, owner.answers, 20)
     async with connected(owner.socket, lambda *_: None) as connection:

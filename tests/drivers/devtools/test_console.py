@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.devtools.console import MAX_MESSAGES, MAX_TEXT, MAX_URL, Console, written
+from sandbox_server.drivers.devtools.console import MAX_MESSAGES, MAX_TEXT, MAX_URL, Console, arguments_text
 from sandbox_server.drivers.devtools.targets import DevtoolsTarget
 
 PAGE = DevtoolsTarget("session", "page", "page", "page")
@@ -31,7 +31,7 @@ def said(text: str, at: float = 1000.0) -> dict[str, Any]:
     ],
 )
 def test_values_are_shown_as_a_console_shows_them(argument: dict[str, Any], shown: str) -> None:
-    assert written([argument]) == shown
+    assert arguments_text([argument]) == shown
 
 
 def test_messages_of_all_kinds_have_time_and_place() -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.devtools.cookies import sent_to, shown
+from sandbox_server.drivers.devtools.cookies import sent_to, to_storage_state
 
 
 def cookie(**more: Any) -> dict[str, Any]:
-    return shown({"name": "n", "value": "v", "domain": "a.example", "path": "/", "session": True, **more})
+    return to_storage_state({"name": "n", "value": "v", "domain": "a.example", "path": "/", "session": True, **more})
 
 
 def test_a_cookie_has_the_names_of_the_storage_state() -> None:

@@ -229,8 +229,8 @@ async def test_without_a_browser_it_says_so(tmp_path: Path) -> None:
             await devtools.connection()
 
 
-async def test_logs_and_rules_go_on_with_the_next_browser(make_owner: Any, site: str, until: Any) -> None:
-    owner = make_owner()
+async def test_logs_and_rules_go_on_with_the_next_browser(make_browser_server: Any, site: str, until: Any) -> None:
+    owner = make_browser_server()
     owner.start()
     await asyncio.to_thread(until, owner.answers, 20)
     async with Devtools(owner.socket) as devtools:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_server.drivers.devtools.headers import MAX_BYTES, MAX_FIELDS, first, kept, problem
+from sandbox_server.drivers.devtools.headers import MAX_BYTES, MAX_FIELDS, fields_for_log, first_value, problem
 
 
 @pytest.mark.parametrize("headers", [{"X-A": "1"}, {"Accept-Language": "de, en;q=0.5"}, {}])
@@ -36,9 +36,9 @@ def test_an_answer_may_have_fields_that_a_request_may_not() -> None:
 
 
 def test_fields_of_one_name_are_told_apart_and_too_long_ones_are_cut() -> None:
-    assert kept({"Set-Cookie": "a=1\nb=2", "X": "1"}) == ((("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X", "1")), False)
-    assert kept({"A": "1", "B": "x" * MAX_BYTES}) == ((("A", "1"),), True)
+    assert fields_for_log({"Set-Cookie": "a=1\nb=2", "X": "1"}) == ((("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X", "1")), False)
+    assert fields_for_log({"A": "1", "B": "x" * MAX_BYTES}) == ((("A", "1"),), True)
 
 
 def test_a_field_is_found_whatever_its_case() -> None:
-    assert (first([("Location", "a"), ("location", "b")], "location"), first([], "location")) == ("a", None)
+    assert (first_value([("Location", "a"), ("location", "b")], "location"), first_value([], "location")) == ("a", None)

@@ -68,8 +68,8 @@ async def test_a_page_that_closed_is_forgotten(shared: Any, commands: PageComman
     assert await commands.answers(await page_of(shared), SECONDS)
 
 
-async def test_the_next_browser_is_connected_to_after_the_end_of_one(make_owner: Any, until: Any) -> None:
-    process = make_owner()
+async def test_the_next_browser_is_connected_to_after_the_end_of_one(make_browser_server: Any, until: Any) -> None:
+    process = make_browser_server()
     process.start()
     await asyncio.to_thread(until, process.answers, 20)
     commands = PageCommands(process.socket)

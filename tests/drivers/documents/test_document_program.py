@@ -181,7 +181,7 @@ def test_a_charset_that_nobody_names_is_guessed() -> None:
 @pytest.mark.parametrize(
     ("document", "known", "problem"),
     [
-        (b"\x7fELF\0\0\0", {}, "neither text nor a document"),
+        (b"\x7fELF\0\0\0", {}, "neither text nor a supported document"),
         (b"PK\x03\x04 and no more", {}, "archive is broken"),
         (a_pdf("Secret", password="x"), {}, "protected by a password"),
         (b"%PDF-1.4 and no more", {}, "cannot be converted: "),

@@ -31,5 +31,5 @@ async def test_a_document_is_converted_by_a_process_of_the_agent(spawner: "Spawn
 async def test_what_cannot_be_converted_is_the_callers(spawner: "SpawnerDaemon", tmp_path: Path) -> None:
     (tmp_path / "program").write_bytes(b"\x7fELF\0\0\0")
 
-    with pytest.raises(InvalidArgument, match="neither text nor a document"):
+    with pytest.raises(InvalidArgument, match="neither text nor a supported document"):
         await markdown(spawner, tmp_path / "program", Known())

@@ -59,5 +59,5 @@ async def test_a_converter_that_takes_too_long_is_stopped(
 ) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.2)
     play(monkeypatch, tmp_path, "import time; time.sleep(60)")
-    with pytest.raises(InvalidArgument, match=r"takes more than 0\.2 s to read: ask for a smaller part of it"):
+    with pytest.raises(InvalidArgument, match=r"takes more than 0\.2 s: ask for a smaller part of it"):
         await documents.convert(book, {})

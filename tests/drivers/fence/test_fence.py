@@ -224,4 +224,4 @@ def test_unix_sockets_can_be_asked_for(fences: Fences) -> None:
 def test_only_the_agent_is_isolated(fences: Fences) -> None:
     refusal = fences.run("true", {}, user="root").refusal
     assert refusal is not None
-    assert "as the agent" in refusal["message"]
+    assert "processes of the agent" in refusal["message"]

@@ -62,6 +62,6 @@ def test_nobody_outside_can_be_signalled(tmp_path: Path) -> None:
 
 
 def test_a_version_holds_back_only_what_it_knows() -> None:
-    assert landlock.known(landlock.WRITING, 1) & (landlock.REFER | landlock.TRUNCATE) == 0
-    assert landlock.known(landlock.WRITING, 2) & landlock.REFER
-    assert landlock.known(landlock.WRITING, 3) == landlock.WRITING
+    assert landlock.supported_rights(landlock.WRITING, 1) & (landlock.REFER | landlock.TRUNCATE) == 0
+    assert landlock.supported_rights(landlock.WRITING, 2) & landlock.REFER
+    assert landlock.supported_rights(landlock.WRITING, 3) == landlock.WRITING

@@ -63,7 +63,7 @@ def test_an_exception_in_a_callback_ends_nothing(poller: Poller, capsys: pytest.
     os.close(writable)
 
 
-def test_one_who_watches_for_hang_ups_is_not_called_for_what_arrives(poller: Poller) -> None:
+def test_a_hang_up_watch_is_not_called_for_data(poller: Poller) -> None:
     ours, theirs = socket.socketpair()
     other, another = socket.socketpair()
     order = list[str]()

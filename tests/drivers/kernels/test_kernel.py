@@ -58,7 +58,7 @@ REPLY_THAT_CANNOT_BE_SENT = "get_ipython().payload_manager.write_payload({'sourc
 
 async def test_a_reply_that_is_lost_is_not_waited_for(kernels: Kernels) -> None:
     kernel = await kernels.take("python3")
-    with anyio.fail_after(60), pytest.raises(Unavailable, match="did not say how that ended"):
+    with anyio.fail_after(60), pytest.raises(Unavailable, match="did not report how it ended"):
         await kernel.execute(REPLY_THAT_CANNOT_BE_SENT, BOUNDS, lambda _: None)
     assert await results(kernel, "1") == ["1"]
     await kernel.close()

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, merge, nested, read, stream_text
+from sandbox_server.drivers.kernels.outputs import MAX_DEPTH, KernelOutput, is_nested_deeper, merge, read, stream_text
 
 
 def out(text: str, name: str = "stdout") -> KernelOutput:
@@ -78,6 +78,6 @@ def test_what_nests_deeper_than_an_answer_can_is_found() -> None:
     for _ in range(MAX_DEPTH):
         just = {"x": just}
 
-    assert nested(deep)
-    assert not nested(just)
-    assert nested([just])
+    assert is_nested_deeper(deep)
+    assert not is_nested_deeper(just)
+    assert is_nested_deeper([just])

@@ -74,7 +74,7 @@ def test_no_more_pieces_are_passed_on_than_were_asked_for() -> None:
     assert running.dropped
 
 
-def test_it_is_over_when_the_kernel_is_idle_again() -> None:
+def test_an_execution_ends_when_the_kernel_is_idle() -> None:
     running, _ = run()
     running.take("status", {"execution_state": "busy"})
     assert not running.idle.is_set()

@@ -20,7 +20,7 @@ from tests.drivers.proxy.test_configuration import curl
 pytestmark = pytest.mark.anyio
 
 
-async def test_it_waits_until_there_is_a_configuration(program: Program, until: Any) -> None:
+async def test_haproxy_waits_for_its_configuration(program: Program, until: Any) -> None:
     haproxy = Haproxy(program.folder)
     until(haproxy.waits)
     assert not await haproxy.alive()
@@ -55,7 +55,7 @@ async def test_a_connection_that_was_opened_ahead_is_not_served_by_the_old_confi
             assert b"site" not in ahead.recv(4096)
 
 
-async def test_one_that_it_does_not_understand_leaves_the_old_one_in_force(program: Program, site: int) -> None:
+async def test_an_invalid_configuration_leaves_the_old_one_in_force(program: Program, site: int) -> None:
     haproxy, port = Haproxy(program.folder), free_port()
     await haproxy.apply(configuration(ProxyPlan(routes=ROUTES.parse(f"one.example=:{site}")), port))
 
@@ -66,7 +66,7 @@ async def test_one_that_it_does_not_understand_leaves_the_old_one_in_force(progr
     assert curl(port, "http://one.example/") == "200 site: / for one.example"
 
 
-async def test_it_serves_by_the_same_configuration_after_it_was_killed(program: Program, site: int) -> None:
+async def test_haproxy_keeps_its_configuration_after_it_was_killed(program: Program, site: int) -> None:
     haproxy, port = Haproxy(program.folder), free_port()
     text = configuration(ProxyPlan(routes=ROUTES.parse(f"one.example=:{site}")), port)
     await haproxy.apply(text)

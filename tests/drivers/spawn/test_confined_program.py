@@ -55,7 +55,7 @@ async def test_a_problem_is_the_callers(processes: Processes, document: int, tmp
 async def test_a_program_that_takes_too_long_is_stopped(processes: Processes, document: int, tmp_path: Path) -> None:
     program = a_program(tmp_path, "import time; time.sleep(60)")
 
-    with pytest.raises(InvalidArgument, match=r"takes more than 0\.2 s to read: less"):
+    with pytest.raises(InvalidArgument, match=r"takes more than 0\.2 s: less"):
         await confined_program.answer(processes, program, {}, document, seconds=0.2, advice=": less")
 
 

@@ -6,7 +6,7 @@ import sys
 PROGRAM = [sys.executable, "-c", "import sys; from sandbox_server.drivers.spawn.main import main; main(sys.argv[1:])"]
 
 
-def test_it_says_what_it_needs() -> None:
+def test_the_spawner_names_its_missing_arguments() -> None:
     done = subprocess.run(PROGRAM, capture_output=True, text=True, check=False)
 
     assert done.returncode == 2

@@ -320,7 +320,7 @@ def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: 
             assert "pid" in ask(sock, argv=["true"])
 
 
-def test_it_answers_a_ping(spawner: "SpawnerDaemon") -> None:
+def test_the_spawner_answers_a_ping(spawner: "SpawnerDaemon") -> None:
     with connect(spawner) as sock:
         descriptor_passing.send(sock, {"ping": True})
         assert descriptor_passing.receive(sock)[0] == {"pong": True}

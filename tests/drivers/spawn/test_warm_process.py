@@ -48,7 +48,7 @@ def test_nobody_takes_it_for_the_spawner(spawner: "SpawnerDaemon", warm: int) ->
     assert Path(f"/proc/{warm}/cmdline").read_bytes().strip(b"\0") == b"warm process"
 
 
-def test_it_becomes_the_next_program_and_another_takes_its_place(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
+def test_a_warm_process_becomes_the_next_program_and_is_replaced(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
     with connect(spawner) as sock:
         assert ask(sock, argv=["sleep", "60"])["pid"] == warm
         until(lambda: len(children(spawner)) == 2)
@@ -89,7 +89,7 @@ def test_how_it_ended_is_told(spawner: "SpawnerDaemon", warm: int) -> None:
         assert sock.recv(100) == b'{"exit": 7}'
 
 
-def test_one_that_was_killed_is_not_missed(spawner: "SpawnerDaemon", warm: int) -> None:
+def test_a_program_starts_without_a_killed_warm_process(spawner: "SpawnerDaemon", warm: int) -> None:
     os.kill(warm, signal.SIGKILL)
     for _ in range(20):  # at whatever moment the spawner learns of it
         with connect(spawner) as sock:
@@ -97,14 +97,14 @@ def test_one_that_was_killed_is_not_missed(spawner: "SpawnerDaemon", warm: int) 
             assert sock.recv(100) in (b'{"exit": 0}', b'{"signal": 9}')
 
 
-def test_it_goes_with_its_client_as_any_program(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
+def test_a_program_from_a_warm_process_ends_with_its_client(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
     with connect(spawner) as sock:
         ask(sock, argv=["sleep", "60"])
     until(lambda: not is_running(warm))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_it_ends_with_the_spawner(spawner: "SpawnerDaemon", warm: int, until: Until, number: int) -> None:
+def test_a_warm_process_ends_with_the_spawner(spawner: "SpawnerDaemon", warm: int, until: Until, number: int) -> None:
     spawner.stop(number)
     until(lambda: not is_running(warm))
 

@@ -66,7 +66,7 @@ async def test_what_is_forked_is_a_child_of_the_spawner_and_leads_a_group_of_its
     assert who == f"{spawner.pid} True {uid}"
 
 
-async def test_it_has_the_environment_the_directory_and_the_limits_that_it_was_given_and_no_other_descriptor(processes: Processes) -> None:
+async def test_a_forked_process_has_only_the_given_environment_directory_limits_and_descriptors(processes: Processes) -> None:
     code = "import resource; print(os.environ['NEW'], 'OLD' in os.environ, os.getcwd(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], "
     code += "sorted(map(int, os.listdir('/proc/self/fd')))[:3], len(os.listdir('/proc/self/fd')))"
     async with zygote(processes):
@@ -91,7 +91,7 @@ async def test_how_it_ended_is_observed(processes: Processes, code: str, ended: 
             assert await (await processes.start([code], forked_from="t")).wait() == ended
 
 
-async def test_it_outlives_the_template_and_can_be_killed(processes: Processes) -> None:
+async def test_a_forked_process_outlives_its_zygote_and_can_be_killed(processes: Processes) -> None:
     async with zygote(processes):
         process = await processes.start(["time.sleep(1000)"], forked_from="t")
     await process.kill(signal.SIGKILL)
@@ -106,7 +106,7 @@ async def test_a_directory_that_is_not_there_is_the_caller_s_mistake(processes: 
     assert not isinstance(refusal.value, NoZygote)
 
 
-async def test_one_that_is_outdated_forks_nothing_and_ends(processes: Processes, home: Path) -> None:
+async def test_an_outdated_zygote_forks_nothing_and_ends(processes: Processes, home: Path) -> None:
     async with zygote(processes, str(home / "flag")) as process:
         assert await said(processes, "print(1)") == "1"
         (home / "flag").write_text("")

@@ -39,14 +39,14 @@ def test_without_a_mode_it_is_its_owners_alone(file: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_it_belongs_to_whom_it_is_given(file: Path) -> None:
+def test_a_written_file_belongs_to_the_given_owner(file: Path) -> None:
     atomic_write.replace(file, "new", owner=CONTROL)
 
     assert (file.stat().st_uid, file.stat().st_gid) == CONTROL
 
 
 def fail_half_way(file: Path) -> None:
-    with atomic_write.drafted(file) as draft:
+    with atomic_write.replacing(file) as draft:
         draft.write(b"half")
         draft.flush()
         assert file.read_text() == "old"
@@ -62,7 +62,7 @@ def test_what_fails_half_way_leaves_the_old_content_and_no_draft(file: Path) -> 
 
 
 def test_nobody_else_can_read_it_before_it_is_in_place(file: Path) -> None:
-    with atomic_write.drafted(file, mode=0o644):
+    with atomic_write.replacing(file, mode=0o644):
         (draft,) = set(file.parent.iterdir()) - {file}
         assert mode(draft) == 0o600
 

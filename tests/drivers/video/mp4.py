@@ -1,4 +1,4 @@
-"""Looking at films that were made."""
+"""Looking at recordings that were made."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -16,20 +16,20 @@ def plain(colour: tuple[int, int, int], size: tuple[int, int] = (64, 48)) -> Ima
 
 
 class Shown(NamedTuple):
-    """A picture of a film: when it is shown, in seconds, and the colour of its middle."""
+    """A picture of a recording: when it is shown, in seconds, and the colour of its middle."""
 
     at: float
     colour: str
 
 
 def shown(file: Path) -> list[Shown]:
-    """Every picture of a film."""
+    """Every picture of a recording."""
     with av.open(str(file)) as container:
         return [Shown(round(float(frame.time or 0), 3), _name(_picture(frame))) for frame in container.decode(video=0)]
 
 
 def colours(file: Path) -> list[str]:
-    """The colours of a film in their order, each once in a row."""
+    """The colours of a recording in their order, each once in a row."""
     found = [each.colour for each in shown(file)]
     return [colour for number, colour in enumerate(found) if number == 0 or found[number - 1] != colour]
 
@@ -41,7 +41,7 @@ def size(file: Path) -> tuple[int, int]:
 
 
 def loudness(file: Path) -> list[int]:
-    """The loudest sample of each piece of a film's sound, 0 to 32767."""
+    """The loudest sample of each piece of a recording's sound, 0 to 32767."""
     with av.open(str(file)) as container:
         if not container.streams.audio:
             return []
@@ -51,7 +51,7 @@ def loudness(file: Path) -> list[int]:
 
 
 def sound_seconds(file: Path) -> Fraction:
-    """How long a film's sound is."""
+    """How long a recording's sound is."""
     with av.open(str(file)) as container:
         return sum((Fraction(frame.samples, frame.sample_rate) for frame in container.decode(audio=0)), Fraction(0))
 

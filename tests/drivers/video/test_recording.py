@@ -1,4 +1,4 @@
-"""A recording makes a film of what it sees, with pauses, until it is stopped, over, or fails."""
+"""A recording makes a recording of what it sees, with pauses, until it is stopped, over, or fails."""
 
 import asyncio
 import os
@@ -61,7 +61,7 @@ class Noise:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "film.mp4"
+    return tmp_path / "recording.mp4"
 
 
 @pytest.fixture

@@ -39,24 +39,24 @@ async def recordings(files: Files) -> AsyncIterator[Recordings]:
 
 
 async def test_a_film_is_the_agents_and_is_there_while_it_is_made(recordings: Recordings, home: Path) -> None:
-    recording = await recordings.start("~/new/film.mp4", OPTIONS, Still())
-    made = home / "new/film.mp4"
+    recording = await recordings.start("~/new/recording.mp4", OPTIONS, Still())
+    made = home / "new/recording.mp4"
     assert (recording.path, made.stat().st_uid, recordings.running) == (str(made), home.stat().st_uid, (recording,))
     await recording.stop()
     assert (colours(made), recordings.running, recordings.find(str(made))) == (["blue"], (), recording)
 
 
 async def test_a_file_that_is_there_is_replaced(recordings: Recordings, home: Path) -> None:
-    (home / "film.mp4").write_text("an older film")
-    os.chown(home / "film.mp4", home.stat().st_uid, home.stat().st_gid)
-    await (await recordings.start("~/film.mp4", OPTIONS, Still())).stop()
-    assert colours(home / "film.mp4") == ["blue"]
+    (home / "recording.mp4").write_text("an older recording")
+    os.chown(home / "recording.mp4", home.stat().st_uid, home.stat().st_gid)
+    await (await recordings.start("~/recording.mp4", OPTIONS, Still())).stop()
+    assert colours(home / "recording.mp4") == ["blue"]
 
 
 async def test_two_films_never_share_a_file(recordings: Recordings) -> None:
-    await recordings.start("~/film.mp4", OPTIONS, Still())
-    with pytest.raises(Conflict, match=r"film\.mp4"):
-        await recordings.start("~/./film.mp4", OPTIONS, Still())
+    await recordings.start("~/recording.mp4", OPTIONS, Still())
+    with pytest.raises(Conflict, match=r"recording\.mp4"):
+        await recordings.start("~/./recording.mp4", OPTIONS, Still())
 
 
 async def test_there_is_a_limit_to_what_runs_at_once(recordings: Recordings) -> None:
@@ -90,13 +90,13 @@ async def test_films_without_a_path_get_one_each(recordings: Recordings) -> None
 
 async def test_what_cannot_be_written_is_refused_with_the_agents_rights(recordings: Recordings) -> None:
     with pytest.raises(FileError):
-        await recordings.start("/proc/film.mp4", OPTIONS, Still())
+        await recordings.start("/proc/recording.mp4", OPTIONS, Still())
     assert recordings.running == ()
 
 
 async def test_of_nothing_to_see_there_is_no_film(recordings: Recordings, home: Path) -> None:
     with pytest.raises(Unavailable, match="the curtain is down"):
-        await recordings.start("~/film.mp4", OPTIONS, Nothing())
+        await recordings.start("~/recording.mp4", OPTIONS, Nothing())
     assert list(home.iterdir()) == []
 
 

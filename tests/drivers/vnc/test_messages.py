@@ -56,7 +56,7 @@ def test_a_message_that_is_not_complete_is_waited_for(kind: str, body: bytes) ->
 
 
 @given(st.lists(st.sampled_from(MESSAGES), max_size=20), st.lists(st.integers(0, 400), max_size=20))
-def test_it_is_the_same_however_the_bytes_arrive(sent: Sequence[tuple[str, bytes]], cuts: list[int]) -> None:
+def test_messages_are_the_same_however_the_bytes_are_split(sent: Sequence[tuple[str, bytes]], cuts: list[int]) -> None:
     stream = b"".join(body for _, body in sent)
     places = [0, *sorted(cut for cut in cuts if cut < len(stream)), len(stream)]
     pieces = [stream[start:end] for start, end in pairwise(places)]

@@ -76,7 +76,7 @@ def test_whatever_a_watcher_sends_the_server_gets_no_input(pieces: list[bytes]) 
     assert not {message.kind for message in Messages().feed(passed.replace(NOTICES_ONLY, b""))} & INPUT
 
 
-def test_it_is_known_whether_something_is_held_down() -> None:
+def test_held_keys_and_buttons_are_tracked() -> None:
     rights = greeted(control=True)
     for down, up in ((KEY_DOWN, KEY_UP), (QEMU_DOWN, QEMU_UP), (PRESSED, RELEASED)):
         pass_on(rights, down)

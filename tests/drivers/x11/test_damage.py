@@ -33,7 +33,7 @@ def test_what_is_drawn_on_is_said_and_then_forgotten(xserver: XServer) -> None:
     display.close()
 
 
-def test_one_event_announces_it(xserver: XServer) -> None:
+def test_one_event_announces_damage(xserver: XServer) -> None:
     display, other = xlib.Display(xserver.name), xlib.Display(xserver.name)
     damage = fetched(display)
     fill(other, (1, 2, 3, 4), (50, 60, 7, 8))

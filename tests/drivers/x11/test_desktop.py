@@ -21,7 +21,7 @@ async def test_what_is_held_is_released_when_it_is_closed(xserver: XServer, prog
     until(lambda: program.kinds() == ["down", "press", "release", "up"])
 
 
-async def test_one_that_was_never_used_needs_no_x_server() -> None:
+async def test_an_unused_desktop_needs_no_x_server() -> None:
     async with Desktop(":12345") as desktop:
         assert not desktop.holds
 

@@ -15,7 +15,7 @@ def pressed(program: Program) -> list[tuple[object, ...]]:
     return [event for event in program.events if event[0] in ("press", "release")]
 
 
-async def test_it_goes_where_it_is_sent(desktop: Desktop) -> None:
+async def test_the_pointer_moves_to_the_given_point(desktop: Desktop) -> None:
     await desktop.pointer.move(120, 80)
     assert await desktop.pointer.position() == (120, 80)
 

@@ -15,7 +15,7 @@ from tests.drivers.x11.conftest import XServer
 pytestmark = pytest.mark.anyio
 
 
-class Ears:
+class EventLog:
     """What was heard."""
 
     def __init__(self) -> None:
@@ -38,8 +38,8 @@ class Ears:
 async def test_what_is_done_is_heard_even_while_the_pointer_is_grabbed_and_not_after_it_is_unwanted(
     desktop: Desktop, xserver: XServer
 ) -> None:
-    ears, other = Ears(), xlib.Display(xserver.name)
-    async with X11Connection(xserver.name, event=ears.take) as connection:
+    log, other = EventLog(), xlib.Display(xserver.name)
+    async with X11Connection(xserver.name, event=log.take) as connection:
         await connection.call(lambda display: raw_events.follow(display, follows=True))
         other.screen().root.grab_pointer(False, X.ButtonPressMask, X.GrabModeAsync, X.GrabModeAsync, X.NONE, X.NONE, X.CurrentTime)
         other.sync()
@@ -47,11 +47,11 @@ async def test_what_is_done_is_heard_even_while_the_pointer_is_grabbed_and_not_a
         await desktop.pointer.click("right", 1)
         await desktop.keyboard.tap([ord("k")])
         wanted = [raw_events.MOVED, raw_events.PRESSED, raw_events.RELEASED, raw_events.KEY_PRESSED, raw_events.KEY_RELEASED]
-        await ears.kinds(wanted)
-        assert [each.detail for each in ears.heard[1:3]] == [3, 3]
-        assert not any(each.repeated for each in ears.heard)
+        await log.kinds(wanted)
+        assert [each.detail for each in log.heard[1:3]] == [3, 3]
+        assert not any(each.repeated for each in log.heard)
         await connection.call(lambda display: raw_events.follow(display, follows=False))
         await desktop.pointer.click("left", 1)
         await connection.call(lambda display: display.sync())
-        await ears.kinds(wanted)
+        await log.kinds(wanted)
     other.close()

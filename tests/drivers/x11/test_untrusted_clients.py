@@ -18,7 +18,7 @@ from Xlib.error import BadAccess, ConnectionClosedError, XError
 from Xlib.ext import xtest
 from Xlib.protocol import event as events
 
-from sandbox_server.drivers.x11.untrusted_clients import Guests, listen
+from sandbox_server.drivers.x11.untrusted_clients import UntrustedClients, listen
 from sandbox_server.drivers.x11.untrusted_requests import MAX_CURSOR
 from tests.conftest import until
 from tests.drivers.x11.conftest import XServer
@@ -36,8 +36,8 @@ def door(xserver: XServer) -> Iterator[Callable[[bool], None]]:
 
     def open_door(trusted: bool) -> None:
         listener = listen(path)
-        guests = Guests(xserver.name, f"/tmp/.X11-unix/X{xserver.name[1:]}", trusted=trusted)
-        thread = threading.Thread(target=_serve, args=(guests, listener))
+        proxy = UntrustedClients(xserver.name, f"/tmp/.X11-unix/X{xserver.name[1:]}", trusted=trusted)
+        thread = threading.Thread(target=_serve, args=(proxy, listener))
         thread.start()
         opened.append((listener, thread))
 
@@ -49,9 +49,9 @@ def door(xserver: XServer) -> Iterator[Callable[[bool], None]]:
     os.unlink(path)
 
 
-def _serve(guests: Guests, listener: socket.socket) -> None:
+def _serve(proxy: UntrustedClients, listener: socket.socket) -> None:
     with suppress(OSError):
-        guests.serve(listener)
+        proxy.serve(listener)
 
 
 class Client:

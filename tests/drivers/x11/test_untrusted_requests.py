@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from sandbox_server.drivers.x11.untrusted_requests import MAX_CURSOR, MAX_TRACKED, ForbiddenRequestError, GuestRequests, own_numbers
+from sandbox_server.drivers.x11.untrusted_requests import MAX_CURSOR, MAX_TRACKED, ForbiddenRequestError, UntrustedRequests, own_numbers
 
 BASE, MASK = 0x400000, 0x1FFFFF
 NO_OPERATION = 127
@@ -19,28 +19,30 @@ def request(order: str, kind: int, body: bytes = b"") -> bytes:
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_what_is_void_keeps_its_place_and_length(order: str) -> None:
     sent = request(order, 43) + request(order, 41, bytes(20)) + request(order, 43)
-    assert GuestRequests(order, BASE, MASK).take(sent) == request(order, 43) + request(order, NO_OPERATION, bytes(20)) + request(order, 43)
+    assert UntrustedRequests(order, BASE, MASK).take(sent) == request(order, 43) + request(order, NO_OPERATION, bytes(20)) + request(
+        order, 43
+    )
 
 
 def test_a_request_goes_on_when_it_is_whole() -> None:
-    requests, sent = GuestRequests("<", BASE, MASK), request("<", 36) + request("<", 1, bytes(28))
+    requests, sent = UntrustedRequests("<", BASE, MASK), request("<", 36) + request("<", 1, bytes(28))
     passed = [requests.take(sent[place : place + 1]) for place in range(len(sent))]
     assert [part for part in passed if part] == [request("<", NO_OPERATION), request("<", 1, bytes(28))]
 
 
 def test_a_request_without_a_length_is_the_last() -> None:
     with pytest.raises(ForbiddenRequestError):
-        GuestRequests("<", BASE, MASK).take(bytes(8))
+        UntrustedRequests("<", BASE, MASK).take(bytes(8))
 
 
 @pytest.mark.parametrize("kind", [26, 31])
 def test_a_grab_that_is_cut_short_goes_on_for_the_server_to_refuse(kind: int) -> None:
-    assert GuestRequests("<", BASE, MASK).take(request("<", kind, bytes(4))) == request("<", kind, bytes(4))
+    assert UntrustedRequests("<", BASE, MASK).take(request("<", kind, bytes(4))) == request("<", kind, bytes(4))
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_properties_are_those_of_its_own_windows_and_the_root(order: str) -> None:
-    requests, rest = GuestRequests(order, BASE, MASK), bytes(12)
+    requests, rest = UntrustedRequests(order, BASE, MASK), bytes(12)
     for window, asked in ((0x42, 39), (BASE | 7, 39), (0x200007, 1)):
         sent = request(order, 20, struct.pack(f"{order}II", window, 39) + rest)
         assert requests.take(sent) == request(order, 20, struct.pack(f"{order}II", window, asked) + rest)
@@ -67,12 +69,12 @@ def glyph(source: int, mask: int) -> bytes:
     return request("<", 94, struct.pack("<III", BASE | 98, source, mask) + bytes(16))
 
 
-def is_void(requests: GuestRequests, sent: bytes) -> bool:
+def is_void(requests: UntrustedRequests, sent: bytes) -> bool:
     return requests.take(sent)[0] == NO_OPERATION
 
 
 def test_of_a_bitmap_that_is_large_no_pointer_is_made() -> None:
-    requests = GuestRequests("<", BASE, MASK)
+    requests = UntrustedRequests("<", BASE, MASK)
     for number, side in ((1, MAX_CURSOR), (2, MAX_CURSOR + 1), (2, 1)):  # the last is refused: the number is taken
         assert not is_void(requests, pixmap(number, side))
     assert [is_void(requests, cursor(number)) for number in (1, 2)] == [False, True]
@@ -81,14 +83,14 @@ def test_of_a_bitmap_that_is_large_no_pointer_is_made() -> None:
 
 
 def test_pointers_are_made_of_the_letters_of_their_own_font_alone() -> None:
-    requests = GuestRequests("<", BASE, MASK)
+    requests = UntrustedRequests("<", BASE, MASK)
     for number, name in ((1, b"cursor"), (2, b"-misc-fixed-*-9000-*"), (2, b"cursor")):
         assert not is_void(requests, font(number, name))
     assert [is_void(requests, glyph(*pair)) for pair in ((1, 1), (1, 0), (1, 2), (2, 1), (3, 0))] == [False, False, True, True, True]
 
 
 def test_what_is_remembered_of_a_client_has_an_end() -> None:
-    requests = GuestRequests("<", BASE, MASK)
+    requests = UntrustedRequests("<", BASE, MASK)
     for number in range(MAX_TRACKED):
         requests.take(pixmap(number, 9999) + font(number, b"x"))
     assert is_void(requests, pixmap(MAX_TRACKED, 9999))
@@ -99,7 +101,7 @@ def test_requests_that_are_cut_short_or_made_up_go_on_for_the_server_to_refuse()
     """Whatever the bytes are, what comes out has the same length, so that server and door agree where each request begins."""
     random = Random(1)
     for _ in range(2000):
-        requests = GuestRequests(random.choice("<>"), BASE, MASK)
+        requests = UntrustedRequests(random.choice("<>"), BASE, MASK)
         order = requests._short.format[0]
         sent = b"".join(
             request(order, random.randrange(256), random.randbytes(4 * random.randrange(12))) for _ in range(random.randrange(9))

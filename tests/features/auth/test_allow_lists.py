@@ -19,7 +19,7 @@ async def test_a_token_may_be_for_some_tools_alone(gate: Gate, signed: Callable[
         refused = await gate.ask(path, authorization=bearer)
         assert (refused.status, refused.headers["X-Sandbox-Reason"]) == (
             403,
-            "this token is for the tools that it names, and for nothing else",
+            "this token allows only the tools that it names",
         ), path
 
 

@@ -28,7 +28,9 @@ def original(uri: str, host: str = "localhost:8080", **headers: str) -> Original
         ("/proxy/3000/a", "localhost.example", None, None),
     ],
 )
-def test_it_has_the_port_in_its_host_and_the_rest_of_the_path(uri: str, host: str, domain: str | None, address: str | None) -> None:
+def test_a_preview_url_has_the_port_in_its_host_and_the_rest_of_the_path(
+    uri: str, host: str, domain: str | None, address: str | None
+) -> None:
     assert own_address(original(uri, host), domain, lambda *_: False) == address
 
 

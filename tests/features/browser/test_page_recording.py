@@ -1,4 +1,4 @@
-"""Films of a page: begun, held, ended, and asked for."""
+"""Recordings of a page: begun, held, ended, and asked for."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -79,10 +79,10 @@ async def is_in(recordings: PageRecordings, state: str) -> bool:
 
 
 async def test_once_records_for_so_long_and_answers_at_the_end(recordings: PageRecordings, casts: Casts, home: Path) -> None:
-    answer = await recordings.record(asking("once", duration=0.3, save_path="~/film.mp4", quality=40))
-    assert (answer["status"], answer["save_path"], answer["error"], answer["recordings"]) == ("stopped", f"{home}/film.mp4", None, [])
-    assert (answer["duration"], shown(home / "film.mp4")[-1].at) == (0.3, 0.3)
-    assert (casts.asked, colours(home / "film.mp4")) == ([("socket", "front", 40)], ["blue"])
+    answer = await recordings.record(asking("once", duration=0.3, save_path="~/recording.mp4", quality=40))
+    assert (answer["status"], answer["save_path"], answer["error"], answer["recordings"]) == ("stopped", f"{home}/recording.mp4", None, [])
+    assert (answer["duration"], shown(home / "recording.mp4")[-1].at) == (0.3, 0.3)
+    assert (casts.asked, colours(home / "recording.mp4")) == ([("socket", "front", 40)], ["blue"])
 
 
 async def test_a_film_is_begun_held_continued_and_ended(recordings: PageRecordings, casts: Casts, home: Path) -> None:

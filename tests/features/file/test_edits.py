@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.features.file import edits
-from sandbox_server.features.file.edits import BadEdit, Mode, insert, numbered, replace, snippet, view, with_returns, without_returns
+from sandbox_server.features.file.edits import BadEdit, Mode, insert, number_lines, replace, snippet, view, with_returns, without_returns
 
 TEXT = "one\ntwo\nthree\ntwo\n"
 
@@ -93,7 +93,7 @@ def test_an_empty_file_is_one_empty_line() -> None:
 
 def test_very_much_text_is_cut_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edits, "MAX_SHOWN", 10)
-    shown = numbered(["x" * 8 + "\n"] * 3, "/f")
+    shown = number_lines(["x" * 8 + "\n"] * 3, "/f")
     assert shown.splitlines()[1:] == ["     1\txxxxxxxx", "NOTE: the lines from 2 on are not shown; use `view_range` to see them."]
 
 

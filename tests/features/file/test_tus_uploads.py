@@ -27,7 +27,7 @@ class SentBody:
     async def chunks(self) -> AsyncIterator[bytes]:
         for chunk in self._content:
             if chunk is None:
-                raise InvalidArgument("the body ended half way")
+                raise InvalidArgument("the body is incomplete: the client closed the connection")
             yield chunk
 
 

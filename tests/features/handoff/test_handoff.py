@@ -14,7 +14,7 @@ def test_fields_have_distinct_names_and_are_few_and_secret_ones_have_a_place() -
     city: dict[str, object] = {"name": "city", "label": "City", "selector": "#city"}
     secret: dict[str, object] = {"name": "pin", "label": "PIN", "secret": True}
     assert asked(city).fields[0].selector == "#city"
-    for fields, why in (((city, city), "one name"), ((secret,), "selector and the origin"), ((city,) * (MAX_FIELDS + 1), "at most")):
+    for fields, why in (((city, city), "same name"), ((secret,), "a selector and an origin"), ((city,) * (MAX_FIELDS + 1), "at most")):
         with pytest.raises(ValidationError, match=why):
             asked(*fields)
 

@@ -140,8 +140,8 @@ async def test_the_user_of_the_client_that_asked_may_answer_there_and_nobody_els
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ([{"name": "password", "label": "Password", "secret": True}], "a secret field names the selector and the origin"),
-        ([{"name": "a", "label": "A"}, {"name": "a", "label": "B"}], "two fields have one name"),
+        ([{"name": "password", "label": "Password", "secret": True}], "a secret field needs a selector and an origin"),
+        ([{"name": "a", "label": "A"}, {"name": "a", "label": "B"}], "two fields have the same name"),
         ([{"name": "no good", "label": "A"}], "should match pattern"),
     ],
 )

@@ -11,7 +11,7 @@ from sandbox_server.core import Caller
 from sandbox_server.drivers.clients.webhook import DeliveryResult
 from sandbox_server.features.handoff import notifier as module
 from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, Delivery, Handoff, NotificationChannel
-from sandbox_server.features.handoff.notifier import HandoffNotifier, cleaned
+from sandbox_server.features.handoff.notifier import HandoffNotifier, masked_error
 from sandbox_server.features.handoff.queue import HandoffQueue
 from tests.features.handoff.queues import queue
 from tests.waiting import eventually
@@ -110,5 +110,5 @@ async def test_answers_claims_and_deliveries_at_once_lose_nothing(tmp_path: Path
 
 
 def test_an_error_shows_no_secret() -> None:
-    assert cleaned("https://x/bot1:a?1:a", ["1:a"]) == "https://x/bot***?***"
-    assert cleaned(None, ["1:a"]) is None
+    assert masked_error("https://x/bot1:a?1:a", ["1:a"]) == "https://x/bot***?***"
+    assert masked_error(None, ["1:a"]) is None

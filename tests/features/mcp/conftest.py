@@ -6,7 +6,7 @@ import pytest
 STATE = {"name": "mine", "kind": "stdio", "origin": "added", "state": "stopped", "hidden": False, "tools": None, "reason": None}
 
 
-class FakeHub:
+class FakeMcpProcess:
     """Records what it is asked."""
 
     def __init__(self) -> None:
@@ -33,5 +33,5 @@ class FakeHub:
 
 
 @pytest.fixture
-def hub() -> FakeHub:
-    return FakeHub()
+def mcp_process() -> FakeMcpProcess:
+    return FakeMcpProcess()

@@ -2,7 +2,7 @@ import pytest
 
 from sandbox_server.core import Call, Caller
 from sandbox_server.features.mcp.tools import McpToolCall, McpTools, McpToolsRequest
-from tests.features.mcp.conftest import FakeHub
+from tests.features.mcp.conftest import FakeMcpProcess
 
 pytestmark = pytest.mark.anyio
 
@@ -10,8 +10,8 @@ CALL = Call(Caller("me"), "r1", headers={"x-sandbox-caller": "me"})
 
 
 @pytest.fixture
-def tools(hub: FakeHub) -> McpTools:
-    return McpTools(hub)  # type: ignore[arg-type]
+def tools(mcp_process: FakeMcpProcess) -> McpTools:
+    return McpTools(mcp_process)  # type: ignore[arg-type]
 
 
 async def test_the_tools_of_one_server_are_listed(tools: McpTools) -> None:

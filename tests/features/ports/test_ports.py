@@ -80,7 +80,7 @@ async def test_the_address_is_of_a_host_of_its_own_where_there_is_one(tmp_path: 
 
 
 @pytest.mark.parametrize(("port", "ready"), [(3000, True), (4000, False)])
-async def test_it_is_said_whether_a_port_that_was_waited_for_is_there(tmp_path: Path, ports: FakePorts, port: int, ready: bool) -> None:
+async def test_ready_says_whether_the_awaited_port_has_a_listener(tmp_path: Path, ports: FakePorts, port: int, ready: bool) -> None:
     found = await views(tmp_path, ports).list_ports(ListPorts(wait=port, timeout=5), CALL)
 
     assert (found.ready, ports.waited) == (ready, [(port, 5)])

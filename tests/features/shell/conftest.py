@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,25 @@ from sandbox_server.drivers.shells.shells import TmuxShells
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.shell import sessions
-from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.commands import ShellCommandResult, ShellCommands, ShellExecRequest
+from sandbox_server.features.shell.processes import ShellProcesses
+from sandbox_server.features.shell.session_management import ShellSessionManagement
 from sandbox_server.features.shell.sessions import ShellSessions
-from sandbox_server.features.shell.wire import ShellCommandResult, ShellExecRequest
+from sandbox_server.features.shell.terminals import ShellTerminals
 from tests.controls import FreeControl
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The features under the tag `shell`."""
+
+    commands: ShellCommands
+    processes: ShellProcesses
+    sessions: ShellSessionManagement
+    terminals: ShellTerminals
 
 
 class Server:
@@ -48,7 +61,13 @@ class Server:
             shells = TmuxShells(self._processes, self._files, self.tmux, directory)
             self.sessions = ShellSessions(shells, ShellStore(str(self._state / "shells.json")), limit=limit, evict_after=evict_after)
             await stack.enter_async_context(self.sessions)
-            yield Shell(self.sessions, IsolatedShells(self._processes, directory), FreeControl(), workspace=str(self.home))
+            isolated, home = IsolatedShells(self._processes, directory), str(self.home)
+            yield Shell(
+                ShellCommands(self.sessions, isolated, workspace=home),
+                ShellProcesses(self.sessions),
+                ShellSessionManagement(self.sessions, workspace=home),
+                ShellTerminals(self.sessions, FreeControl(), workspace=home),
+            )
 
 
 @pytest.fixture
@@ -83,7 +102,7 @@ class Runner:
     async def __call__(self, command: str, **options: object) -> ShellCommandResult:
         """Run a command and give its result; `hint` holds the envelope's."""
         async with asyncio.timeout(60):
-            reply = await self.shell.exec_command(ShellExecRequest.model_validate({"id": self.id, "command": command, **options}))
+            reply = await self.shell.commands.exec_command(ShellExecRequest.model_validate({"id": self.id, "command": command, **options}))
         self.hint = reply.hint
         result: ShellCommandResult = reply.data
         return result

@@ -19,7 +19,7 @@ async def test_an_isolated_command_runs_in_the_session_and_leaves_it_as_it_was(r
 
 
 async def test_an_isolated_command_cannot_reach_the_session_s_own_files(run: Runner) -> None:
-    done = await run(f"ls {run.shell._fenced._private}; sudo -n true || echo kept", isolation={})
+    done = await run(f"ls {run.shell.commands._isolated._private}; sudo -n true || echo kept", isolation={})
     assert done.output is not None
     assert "Permission denied" in done.output
     assert done.output.rstrip().endswith("kept")

@@ -9,11 +9,11 @@ from sandbox_server.core import NotFound, ResourceExhausted, Unavailable
 from sandbox_server.drivers.session_table import RETRY_AFTER
 from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell import session as session_module
-from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
 from sandbox_server.features.shell.session import ShellProfile, ShellSession
+from sandbox_server.features.shell.session_management import ShellCreateSessionRequest
 from sandbox_server.features.shell.sessions import ShellSessions
-from sandbox_server.features.shell.wire import ExecuteBashRequest, ShellCreateSessionRequest, ShellExecRequest
-from tests.features.shell.conftest import Runner, Server, eventually
+from tests.features.shell.conftest import Runner, Server, Shell, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -128,7 +128,7 @@ async def at_once(shell: Shell, count: int, command: str, **options: object) -> 
     """Give so many commands without a session; their results, or what was raised."""
     requests = [ShellExecRequest.model_validate({"command": f"{command}; echo {number}", **options}) for number in range(count)]
     async with asyncio.timeout(60):
-        replies = await asyncio.gather(*map(shell.exec_command, requests), return_exceptions=True)
+        replies = await asyncio.gather(*map(shell.commands.exec_command, requests), return_exceptions=True)
     return [reply if isinstance(reply, BaseException) else reply.data for reply in replies]
 
 
@@ -141,7 +141,7 @@ async def test_commands_at_once_without_a_session_wait_for_one_and_are_not_mixed
 
 async def test_tool_calls_at_once_wait_for_a_session_too(server: Server) -> None:
     async with server.serving(limit=2) as shell, asyncio.timeout(60):
-        replies = await asyncio.gather(*(shell.execute_bash(ExecuteBashRequest(cmd=f"echo n{number}n")) for number in range(12)))
+        replies = await asyncio.gather(*(shell.commands.execute_bash(ExecuteBashRequest(cmd=f"echo n{number}n")) for number in range(12)))
         assert [reply.data.output for reply in replies] == [f"n{number}n\n" for number in range(12)]
 
 
@@ -189,7 +189,7 @@ async def test_idle_sessions_of_commands_without_one_make_room_for_everybody_els
     async with server.serving(limit=2) as shell:
         await at_once(shell, 2, "sleep 0.1")
         assert (await Runner(shell, "mine")("echo in")).output == "in\n"
-        created = await shell.create_session(ShellCreateSessionRequest(id="other"))
+        created = await shell.sessions.create_session(ShellCreateSessionRequest(id="other"))
         assert "was closed to make room" in (created.hint or "")
         assert await ids(server) == ["mine", "other"]
         (refused,) = await at_once(shell, 1, "true")  # nothing that could become free: it is told at once

@@ -14,10 +14,9 @@ from sandbox_server.drivers.spawn.process import LOST
 from sandbox_server.features.shell import session as module
 from sandbox_server.features.shell.capture import FOLDED
 from sandbox_server.features.shell.command import RunningCommand
-from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.session import MAX_COMMANDS, WHOLE_COMMANDS, ShellProfile, ShellSession
 from tests.conftest import until
-from tests.features.shell.conftest import Server
+from tests.features.shell.conftest import Server, Shell
 
 if TYPE_CHECKING:
     from sandbox_server.drivers.shells.shells import TmuxShells

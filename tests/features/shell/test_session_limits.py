@@ -9,10 +9,10 @@ import pytest
 from sandbox_server.core import Call, Caller
 from sandbox_server.core.control import Reach
 from sandbox_server.features.shell import sessions as module
-from sandbox_server.features.shell.feature import Shell
+from sandbox_server.features.shell.commands import ShellExecRequest
 from sandbox_server.features.shell.session_limits import FOR_PEOPLE
-from sandbox_server.features.shell.wire import ShellExecRequest, TerminalRequest
-from tests.features.shell.conftest import Runner, Server, eventually
+from sandbox_server.features.shell.terminals import TerminalRequest
+from tests.features.shell.conftest import Runner, Server, Shell, eventually
 from tests.features.shell.test_terminal import Page
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ PROGRAM = Call(Caller("agent"), "request")
 async def terminal(shell: Shell, caller: Call, session_id: str | None = None) -> AsyncIterator[Page]:
     """A terminal that is open; `Page.closed` tells where it was refused."""
     page = Page()
-    shown = asyncio.create_task(shell.terminal(TerminalRequest(session_id=session_id), page, caller))
+    shown = asyncio.create_task(shell.terminals.terminal(TerminalRequest(session_id=session_id), page, caller))
     await page.until(lambda: page.output or page.closed or page.all("error"))
     yield page
     page.give(None)
@@ -100,7 +100,7 @@ async def test_sixty_terminals_that_were_opened_and_dropped_keep_nobody_out(serv
                 assert page.closed is None
         async with terminal(shell, PERSON) as page:
             assert page.closed is None
-        reply = await shell.exec_command(ShellExecRequest(command="echo in"))
+        reply = await shell.commands.exec_command(ShellExecRequest(command="echo in"))
         assert reply.data.output == "in\n"
 
 
@@ -117,7 +117,7 @@ async def test_people_who_take_all_their_places_keep_no_program_out(server: Serv
         for number in range(FOR_PEOPLE):
             async with terminal(shell, PERSON, f"person{number}"):
                 await Runner(shell, f"person{number}")("sleep 600", timeout=0)
-        stats = await shell.get_session_stats()
+        stats = await shell.sessions.get_session_stats()
         assert (stats.total_sessions, stats.people_sessions, stats.max_people_sessions) == (0, FOR_PEOPLE, FOR_PEOPLE)
         for name in ("one", "two"):
             assert (await Runner(shell, name)("echo in")).output == "in\n"
@@ -150,7 +150,7 @@ async def test_a_program_opens_no_session_while_a_person_has_the_shells_but_look
 ) -> None:
     async with server.serving() as shell:
         await Runner(shell, "there")("true")
-        monkeypatch.setattr(shell._control, "drives", _held)
+        monkeypatch.setattr(shell.terminals._control, "drives", _held)
         async with terminal(shell, PROGRAM, "new") as page:
             assert page.closed is not None
             assert page.closed[0] == 4423

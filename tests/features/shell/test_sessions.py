@@ -2,27 +2,20 @@
 
 import asyncio
 import os
-import re
 import signal
 import subprocess
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.features.shell.command import RunningCommand
-from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.session import ShellSession
-from sandbox_server.features.shell.wire import (
-    ExecuteBashRequest,
-    ShellCreateSessionRequest,
-    ShellExecRequest,
-    ShellId,
-    ShellSessionRef,
-    ShellViewRequest,
-    ShellWaitRequest,
-)
-from tests.features.shell.conftest import Runner, Server, eventually
+from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
+from sandbox_server.features.shell.processes import ShellViewRequest, ShellWaitRequest
+from sandbox_server.features.shell.session import ShellId, ShellSession
+from sandbox_server.features.shell.session_management import ShellCreateSessionRequest, ShellSessionRef, ShellUpdateSessionRequest
+from tests.features.shell.asking import process_exists
+from tests.features.shell.conftest import Runner, Server, Shell, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +23,7 @@ pytestmark = pytest.mark.anyio
 async def implicit(shell: Shell, command: str, **options: object) -> str:
     """Run a command that names no session; gives the session it ran in."""
     request = ShellExecRequest.model_validate({"command": command, **options})
-    session_id: str = (await shell.exec_command(request)).data.session_id
+    session_id: str = (await shell.commands.exec_command(request)).data.session_id
     return session_id
 
 
@@ -45,7 +38,7 @@ async def test_a_session_that_was_never_seen_is_made_and_said(shell: Shell) -> N
 async def test_a_session_that_is_gone_is_not_found_with_the_message_of_the_contract(shell: Shell) -> None:
     runner = Runner(shell, "short")
     await runner("true")
-    await shell.cleanup_session(ShellSessionRef(session_id="short"))
+    await shell.sessions.cleanup_session(ShellSessionRef(session_id="short"))
 
     with pytest.raises(NotFound) as raised:
         await runner("true")
@@ -54,47 +47,32 @@ async def test_a_session_that_is_gone_is_not_found_with_the_message_of_the_contr
 
 async def test_a_session_that_is_gone_can_be_created_again(shell: Shell) -> None:
     await Runner(shell, "again")("x=old")
-    await shell.cleanup_session(ShellSessionRef(session_id="again"))
-    await shell.create_session(ShellCreateSessionRequest(id="again"))
+    await shell.sessions.cleanup_session(ShellSessionRef(session_id="again"))
+    await shell.sessions.create_session(ShellCreateSessionRequest(id="again"))
 
     assert (await Runner(shell, "again")("echo $x.")).output == ".\n"
 
 
-@pytest.mark.parametrize("call", ["view", "wait_for_process", "kill_process", "update_session"])
-async def test_only_exec_makes_a_session(shell: Shell, call: str) -> None:
-    requests = {"view": ShellViewRequest(id="x"), "wait_for_process": ShellWaitRequest(id="x")}
+@pytest.mark.parametrize(
+    ("called", "request_"),
+    [
+        (lambda shell: shell.processes.view, ShellViewRequest(id="x")),
+        (lambda shell: shell.processes.wait_for_process, ShellWaitRequest(id="x")),
+        (lambda shell: shell.processes.kill_process, ShellId(id="x")),
+        (lambda shell: shell.sessions.update_session, ShellUpdateSessionRequest(id="x")),
+    ],
+)
+async def test_only_exec_makes_a_session(
+    shell: Shell, called: Callable[[Shell], Callable[[ShellId], Awaitable[object]]], request_: ShellId
+) -> None:
     with pytest.raises(NotFound, match="Session not found"):
-        await getattr(shell, call)(requests.get(call, ShellId(id="x")))
+        await called(shell)(request_)
 
 
 @pytest.mark.parametrize("session_id", ["a/b", "a\nb", "x" * 129])
 async def test_an_id_that_cannot_be_in_a_path_is_refused(shell: Shell, session_id: str) -> None:
     with pytest.raises(InvalidArgument):
-        await shell.create_session(ShellCreateSessionRequest(id=session_id))
-
-
-async def test_creating_a_session_twice_gives_the_same_one(shell: Shell, server: Server) -> None:
-    first = (await shell.create_session(ShellCreateSessionRequest(id="one", exec_dir="/usr"))).data
-    second = (await shell.create_session(ShellCreateSessionRequest(id="one", exec_dir="/etc"))).data
-
-    assert (first.session_id, first.working_dir) == ("one", "/usr")
-    assert second == first
-
-
-async def test_an_empty_id_is_made_up(shell: Shell) -> None:
-    created = (await shell.create_session(ShellCreateSessionRequest(id=""))).data
-
-    assert re.fullmatch(r"[0-9a-f-]{36}", created.session_id)
-
-
-async def test_a_session_starts_in_the_directory_a_link_leads_to_unless_links_are_kept(shell: Shell, server: Server) -> None:
-    (server.home / "real").mkdir()
-    (server.home / "link").symlink_to("real")
-    link = f"{server.home}/link"
-    physical = (await shell.create_session(ShellCreateSessionRequest(exec_dir=link))).data
-    logical = (await shell.create_session(ShellCreateSessionRequest(exec_dir=link, preserve_symlinks=True))).data
-
-    assert (physical.working_dir, logical.working_dir) == (f"{server.home}/real", link)
+        await shell.sessions.create_session(ShellCreateSessionRequest(id=session_id))
 
 
 async def test_commands_without_a_session_share_one_while_it_is_idle(shell: Shell) -> None:
@@ -123,7 +101,7 @@ async def test_one_session_too_many_is_refused_and_none_is_closed(shell: Shell) 
         await Runner(shell, "e")("true")
 
     assert raised.value.retry_after
-    assert sorted((await shell.list_sessions()).sessions) == ["a", "b", "c", "d"]
+    assert sorted((await shell.sessions.list_sessions()).sessions) == ["a", "b", "c", "d"]
     assert (await Runner(shell, "a")("echo still")).output == "still\n"
 
 
@@ -135,49 +113,14 @@ async def test_an_idle_session_makes_room_where_that_was_asked_for(server: Serve
         with pytest.raises(NotFound):
             await Runner(shell, "a")("true")
 
-        assert sorted((await shell.list_sessions()).sessions) == ["b", "c"]
-
-
-async def test_stats_count_the_sessions(shell: Shell) -> None:
-    await Runner(shell, "a")("true")
-    stats = await shell.get_session_stats()
-
-    assert (stats.total_sessions, stats.active_sessions, stats.idle_sessions) == (1, 1, 0)
-    assert (stats.max_sessions, stats.session_timeout, stats.usage_ratio) == (4, 0, 0.25)
-
-
-async def test_a_list_says_what_runs(shell: Shell) -> None:
-    await Runner(shell, "busy")("cd /usr; sleep 60", timeout=0)
-    listed = (await shell.list_sessions()).sessions["busy"]
-
-    assert (listed.status, listed.current_command) == ("running", "cd /usr; sleep 60")
-
-
-async def test_closing_a_session_ends_what_runs_in_it(shell: Shell) -> None:
-    runner = Runner(shell, "s")
-    await runner("sleep 12345", timeout=0)
-    waiting = asyncio.create_task(shell.wait_for_process(ShellWaitRequest(id="s", seconds=20)))
-    await asyncio.sleep(0)
-    await shell.cleanup_session(ShellSessionRef(session_id="s"))
-    async with asyncio.timeout(30):
-        await waiting
-    await eventually(lambda: _running("sleep 12345"), lambda there: not there)
-
-
-async def test_cleaning_up_closes_every_session(shell: Shell) -> None:
-    for name in "ab":
-        await Runner(shell, name)("true")
-    reply = await shell.cleanup_all_sessions()
-
-    assert reply.message == "2 sessions closed"
-    assert (await shell.list_sessions()).sessions == {}
+        assert sorted((await shell.sessions.list_sessions()).sessions) == ["b", "c"]
 
 
 async def test_a_tool_call_goes_on_in_the_same_shell_or_in_a_new_one(shell: Shell) -> None:
-    await shell.execute_bash(ExecuteBashRequest(cmd="x=1", cwd="/usr"))
-    same = (await shell.execute_bash(ExecuteBashRequest(cmd="echo $x $PWD"))).data
-    other = (await shell.execute_bash(ExecuteBashRequest(cmd="echo $x.", new_session=True))).data
-    later = (await shell.execute_bash(ExecuteBashRequest(cmd="echo $x."))).data
+    await shell.commands.execute_bash(ExecuteBashRequest(cmd="x=1", cwd="/usr"))
+    same = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x $PWD"))).data
+    other = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x.", new_session=True))).data
+    later = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x."))).data
 
     assert same.output == "1 /usr\n"
     assert (other.output, later.output) == (".\n", ".\n")
@@ -186,17 +129,17 @@ async def test_a_tool_call_goes_on_in_the_same_shell_or_in_a_new_one(shell: Shel
 
 async def test_new_shells_of_tool_calls_make_room_for_each_other(shell: Shell) -> None:
     for _ in range(6):
-        reply = await shell.execute_bash(ExecuteBashRequest(cmd="true", new_session=True))
+        reply = await shell.commands.execute_bash(ExecuteBashRequest(cmd="true", new_session=True))
 
     assert "closed to make room" in (reply.hint or "")
-    assert (await shell.get_session_stats()).total_sessions == 4
+    assert (await shell.sessions.get_session_stats()).total_sessions == 4
 
 
 async def test_a_server_that_starts_again_finds_its_sessions(server: Server) -> None:
     async with server.serving() as shell:
         await Runner(shell, "kept")("cd /usr; x=1")
         await Runner(shell, "gone")("true")
-        await shell.cleanup_session(ShellSessionRef(session_id="gone"))
+        await shell.sessions.cleanup_session(ShellSessionRef(session_id="gone"))
     async with server.serving() as shell:
         result = await Runner(shell, "kept")("echo $x $PWD")
         with pytest.raises(NotFound):
@@ -209,10 +152,10 @@ async def test_a_command_that_ran_through_a_restart_is_still_known_to_run(server
     async with server.serving() as shell:
         await Runner(shell, "s")("sleep 60", timeout=0)
     async with server.serving() as shell:
-        listed = (await shell.list_sessions()).sessions["s"]
+        listed = (await shell.sessions.list_sessions()).sessions["s"]
         with pytest.raises(Conflict, match="sleep 60"):
             await Runner(shell, "s")("true")
-        await shell.kill_process(ShellId(id="s"))
+        await shell.processes.kill_process(ShellId(id="s"))
         after = await Runner(shell, "s")("echo after")
 
     assert (listed.status, listed.current_command) == ("running", "sleep 60")
@@ -240,8 +183,8 @@ async def test_a_command_that_ends_after_a_restart_gives_its_code(server: Server
     async with server.serving() as shell:
         session = await server.sessions.get("s")
         await session.type(b"\r")
-        await shell.wait_for_process(ShellWaitRequest(id="s", seconds=30))
-        viewed = await shell.view(ShellViewRequest(id="s"))
+        await shell.processes.wait_for_process(ShellWaitRequest(id="s", seconds=30))
+        viewed = await shell.processes.view(ShellViewRequest(id="s"))
 
     assert (viewed.data.status, viewed.data.exit_code) == ("completed", 9)
     assert "missing" in (viewed.hint or "")
@@ -251,7 +194,7 @@ async def test_a_tmux_that_was_killed_is_said_and_replaced(server: Server) -> No
     async with server.serving() as shell:
         runner = Runner(shell, "s")
         running = asyncio.create_task(runner("cd /usr; sleep 60"))
-        await eventually(lambda: _running("sleep 60"))
+        await eventually(lambda: process_exists("sleep 60"))
         subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
         lost = await running
         after = await runner("pwd")
@@ -286,23 +229,12 @@ async def test_a_command_whose_caller_left_before_its_start_was_heard_is_known_t
         heard = session.state.marked
         monkeypatch.setattr(session.state, "marked", lambda mark: None if mark.kind == "start" else heard(mark))
         leaving = asyncio.create_task(runner("sleep 60"))
-        await eventually(lambda: _running("sleep 60"))
+        await eventually(lambda: process_exists("sleep 60"))
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await leaving
         with pytest.raises(Conflict, match="sleep 60"):
             await runner("true")
-
-
-async def _running(command: str) -> bool:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if (entry / "cmdline").read_bytes().replace(b"\0", b" ").strip() == command.encode():
-                    return True
-            except OSError:
-                continue
-    return False
 
 
 async def _status_file(server: Server) -> bytes:

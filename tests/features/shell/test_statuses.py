@@ -7,8 +7,9 @@ import pytest
 
 from sandbox_server.core import InvalidArgument, TooLarge
 from sandbox_server.drivers.shells import shells
+from sandbox_server.features.shell.processes import ShellViewRequest
+from sandbox_server.features.shell.session import ShellId
 from sandbox_server.features.shell.state import ShellState
-from sandbox_server.features.shell.wire import ShellId, ShellViewRequest
 from tests.features.shell.asking import shows, status_of, type_into
 from tests.features.shell.conftest import Runner, Server
 
@@ -278,7 +279,7 @@ async def test_a_full_screen_program_is_seen_as_its_screen_and_leaves_nothing(ru
 
     assert [line for line in screen.splitlines() if line][:2] == ["one", "two"]
     assert await status_of(run) == "completed"
-    console = (await run.shell.view(ShellViewRequest(id=run.id))).data.console
+    console = (await run.shell.processes.view(ShellViewRequest(id=run.id))).data.console
     assert console
     assert "two" not in console[-1].output
 
@@ -286,7 +287,7 @@ async def test_a_full_screen_program_is_seen_as_its_screen_and_leaves_nothing(ru
 async def test_top_is_seen_and_killed(run: Runner) -> None:
     await run("top", timeout=0)
     screen = await shows(run, "load average")
-    killed = await run.shell.kill_process(ShellId(id=run.id))
+    killed = await run.shell.processes.kill_process(ShellId(id=run.id))
 
     assert "PID" in screen
     assert (killed.data.status, killed.data.exit_code) == ("terminated", None)
@@ -304,7 +305,7 @@ async def test_a_nested_shell_runs_until_it_ends(run: Runner) -> None:
     nested = await run("bash --norc", no_change_timeout=1)
     await type_into(run, "echo in $SHLVL; exit 4")
     status = await status_of(run)
-    result = (await run.shell.view(ShellViewRequest(id=run.id))).data
+    result = (await run.shell.processes.view(ShellViewRequest(id=run.id))).data
 
     assert nested.status == "no_change_timeout"
     assert (status, result.exit_code) == ("completed", 4)
@@ -314,7 +315,7 @@ async def test_a_root_shell_is_nested_too(run: Runner) -> None:
     await run("sudo -n sh", no_change_timeout=1)
     await type_into(run, "id -u; exit 6")
     await status_of(run)
-    result = (await run.shell.view(ShellViewRequest(id=run.id))).data
+    result = (await run.shell.processes.view(ShellViewRequest(id=run.id))).data
 
     assert result.exit_code in (6, 1), "6 where the agent may become root"
 

@@ -8,22 +8,16 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core import Call, Caller
 from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell import terminal as module
-from sandbox_server.features.shell.feature import Shell
 from sandbox_server.features.shell.session import ShellProfile, ShellSession
 from sandbox_server.features.shell.terminal import MAX_BACKLOG, MAX_MESSAGE, Terminal
 from sandbox_server.features.shell.text import plain
-from sandbox_server.features.shell.wire import TerminalRequest
-from tests.features.shell.conftest import Runner, Server
+from tests.features.shell.conftest import Runner, Server, Shell
 
 pytestmark = pytest.mark.anyio
 
 RESET = "\x1bc"
-
-
-CALL = Call(Caller("person", person=True), "request")
 
 
 class Page:
@@ -324,27 +318,6 @@ async def test_a_page_that_breaks_off_is_forgotten(session: ShellSession) -> Non
     async with asyncio.timeout(30):
         await asyncio.gather(shown, return_exceptions=True)
     assert session.state.viewers == set()
-
-
-async def test_a_session_that_is_gone_is_refused_with_a_reason(session: ShellSession, shell: Shell, server: Server) -> None:
-    await server.sessions.remove(session)
-    page = Page()
-    async with asyncio.timeout(30):
-        await shell.terminal(TerminalRequest(session_id="main"), page, CALL)
-    assert page.messages == [{"type": "error", "data": "Session not found"}]
-    assert page.closed == (4404, "Session not found")
-
-
-async def test_without_a_session_one_is_made(shell: Shell, server: Server) -> None:
-    page = Page()
-    shown = asyncio.create_task(shell.terminal(TerminalRequest(), page, CALL))
-    await page.until(lambda: page.output)
-    page.give(None)
-    async with asyncio.timeout(30):
-        await shown
-    (made,) = await server.sessions.all()
-    assert page.all("session_id")[0]["data"] == made.id
-    assert made.profile.personal
 
 
 async def test_what_is_typed_without_control_goes_nowhere_and_is_said_once(session: ShellSession, run: Runner) -> None:

@@ -6,10 +6,9 @@ import time
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument
-from sandbox_server.features.shell.feature import Shell
-from sandbox_server.features.shell.wire import ShellId
+from sandbox_server.features.shell.session import ShellId
 from tests.features.shell.asking import shows, status_of, type_into
-from tests.features.shell.conftest import Runner, Server, eventually
+from tests.features.shell.conftest import Runner, Server, Shell, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -77,7 +76,7 @@ async def test_a_running_command_refuses_another(run: Runner) -> None:
     await run("sleep 60", timeout=0)
     with pytest.raises(Conflict, match="sleep 60"):
         await run("echo no")
-    await run.shell.kill_process(ShellId(id=run.id))
+    await run.shell.processes.kill_process(ShellId(id=run.id))
 
     assert (await run("echo yes")).output == "yes\n"
 
@@ -86,10 +85,10 @@ async def test_what_a_person_runs_refuses_a_command(run: Runner) -> None:
     await run("true")
     await type_into(run, "sleep 60")
     await shows(run, "sleep 60")
-    await eventually(run.shell.list_sessions, lambda listed: listed.sessions[run.id].status == "running")
+    await eventually(run.shell.sessions.list_sessions, lambda listed: listed.sessions[run.id].status == "running")
     with pytest.raises(Conflict, match="typed at its terminal"):
         await run("echo no")
-    await run.shell.kill_process(ShellId(id=run.id))
+    await run.shell.processes.kill_process(ShellId(id=run.id))
 
     assert (await run("echo yes")).output == "yes\n"
 

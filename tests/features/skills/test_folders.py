@@ -41,7 +41,7 @@ async def test_a_folder_without_skills_says_so(folders: SkillFolders, home: Path
         await folders.find(f"{home}/missing")
 
 
-@pytest.mark.parametrize(("content", "problem"), [(b"\xff", "UTF-8"), (b"---\n", "never ends")])
+@pytest.mark.parametrize(("content", "problem"), [(b"\xff", "UTF-8"), (b"---\n", "no closing")])
 async def test_a_skill_that_cannot_be_read_is_named(folders: SkillFolders, home: Path, content: bytes, problem: str) -> None:
     (make_skill(home / "bad") / "SKILL.md").write_bytes(content)
     with pytest.raises(InvalidArgument, match=f"bad/SKILL.md.*{problem}"):

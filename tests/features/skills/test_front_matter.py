@@ -24,12 +24,12 @@ def test_an_empty_front_matter_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("matter", "problem"),
     [
-        ("name: [", "no YAML"),
-        ("- a\n- b", "no mapping"),
+        ("name: [", "not valid YAML"),
+        ("- a\n- b", "must be a mapping"),
         ("a: &x 1\nb: *x", "aliases"),
-        ("!!python/object/apply:os.system [id]", "no YAML"),
+        ("!!python/object/apply:os.system [id]", "not valid YAML"),
         ("a: " + "x" * MAX_FRONT_MATTER, "more than"),
-        ("a: " + "[" * 5000, "no YAML"),
+        ("a: " + "[" * 5000, "not valid YAML"),
     ],
 )
 def test_front_matter_that_cannot_be_taken_says_why(matter: str, problem: str) -> None:
@@ -38,5 +38,5 @@ def test_front_matter_that_cannot_be_taken_says_why(matter: str, problem: str) -
 
 
 def test_front_matter_that_never_ends_is_no_skill() -> None:
-    with pytest.raises(NotASkill, match="never ends"):
+    with pytest.raises(NotASkill, match="no closing"):
         parse("---\nname: x\n")

@@ -87,7 +87,7 @@ async def test_a_form_with_nothing_names_what_is_missing(skills: Skills) -> None
         assert refused.value.problems[0]["loc"] == ("body", "path")
 
 
-async def test_one_archive_at_a_time(skills: Skills) -> None:
+async def test_only_one_archive_is_accepted_per_call(skills: Skills) -> None:
     part = SentPart("x.zip", packed(SKILL=skill_text("x")))
     with pytest.raises(InvalidFields):
         await register(skills, part, part)

@@ -124,7 +124,7 @@ async def console(calls: Calls) -> None:
 
 @drives("browser_page.record")
 async def record(calls: Calls) -> None:
-    path = a_path("film.mp4")
+    path = a_path("recording.mp4")
     await calls("browser_page.navigate", url=PAGE)
     await calls("browser_page.record", action="once", save_path=path, duration=1, fps=5, quality=50)
 

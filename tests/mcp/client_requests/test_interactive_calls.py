@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference
 
-from sandbox_server.mcp.app import McpHub, create_mcp_app
+from sandbox_server.mcp.app import McpParts, create_mcp_app
 from tests.mcp import sample_server
 from tests.mcp.conftest import InProcessConnector, servers_of
 from tests.mcp.sdk_clients import ERAS, Person, client_of
@@ -23,7 +23,7 @@ CALLER = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "view code files"}
 @pytest.fixture(scope="module")
 def url(api_socket: str, serving: Callable[..., Any]) -> Iterator[str]:
     """An MCP process with the sample server."""
-    with serving(create_mcp_app(api_socket, McpHub(*servers_of(InProcessConnector().connect, sample={"command": "x"})), "1")) as served:
+    with serving(create_mcp_app(api_socket, McpParts(*servers_of(InProcessConnector().connect, sample={"command": "x"})), "1")) as served:
         yield served
 
 

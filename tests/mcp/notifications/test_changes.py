@@ -66,7 +66,7 @@ async def test_a_session_that_does_not_read_holds_up_nobody_and_little_is_kept_f
     assert len(slow.notified) == 2
 
 
-async def test_it_is_known_whether_there_is_somebody_to_tell() -> None:
+async def test_changes_have_an_audience_while_a_client_is_connected() -> None:
     changes, session = ChangeNotifications(), Session()
     assert not changes.has_audience.is_set()
     await changes.session_opened(session, None)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from tests.mcp.test_resources import Answers
 pytestmark = pytest.mark.anyio
 
 
-def hub(servers: UpstreamServers) -> ResourceRouter:
+def router(servers: UpstreamServers) -> ResourceRouter:
     return ResourceRouter(ApiResources(Answers()), servers)  # type: ignore[arg-type]
 
 
@@ -24,7 +24,7 @@ async def read(resources: ResourceRouter, uri: str, asking: Asking) -> Any:
 
 async def test_resources_of_all_are_listed_and_read_by_their_own_addresses(in_process: InProcessConnector) -> None:
     _, servers = servers_of(in_process.connect, sample={"command": "x"}, again={"command": "x"})
-    resources, asking = hub(servers), Asking(scopes="browser code")
+    resources, asking = router(servers), Asking(scopes="browser code")
     async with servers.open():
         listed: list[Resource] = (await resources.list_resources(asking, None)).resources  # type: ignore[arg-type]
         templates = (await resources.list_templates(asking, None)).resource_templates  # type: ignore[arg-type]
@@ -42,17 +42,17 @@ async def test_what_nobody_has_is_an_error(in_process: InProcessConnector) -> No
     _, servers = servers_of(in_process.connect, sample={"command": "x"})
     async with servers.open():
         with pytest.raises(MCPError, match="Unknown resource"):
-            await read(hub(servers), "nobody://x", Asking(scopes="code"))
+            await read(router(servers), "nobody://x", Asking(scopes="code"))
         with pytest.raises(MCPError, match="Unknown resource"):
-            await read(hub(servers), "sample://note", Asking(scopes="view"))
+            await read(router(servers), "sample://note", Asking(scopes="view"))
 
 
 async def test_a_token_that_names_its_tools_reads_nothing(in_process: InProcessConnector) -> None:
     _, servers = servers_of(in_process.connect, sample={"command": "x"})
     asking = Asking(scopes="code browser", x_sandbox_tools="sample_echo")
     async with servers.open():
-        assert (await hub(servers).list_resources(asking, None)).resources == []  # type: ignore[arg-type]
-        assert (await hub(servers).list_templates(asking, None)).resource_templates == []  # type: ignore[arg-type]
+        assert (await router(servers).list_resources(asking, None)).resources == []  # type: ignore[arg-type]
+        assert (await router(servers).list_templates(asking, None)).resource_templates == []  # type: ignore[arg-type]
         for uri in ("sandbox://screen", "sample://note"):
             with pytest.raises(MCPError, match="Unknown resource"):
-                await read(hub(servers), uri, asking)
+                await read(router(servers), uri, asking)

@@ -24,7 +24,7 @@ def test_the_browsers_devtools_are_there_for_who_may_drive_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["DISABLE_BROWSER", "DISABLE_DESKTOP", "DISABLE_CHROME_DEVTOOLS"])
-def test_they_go_with_the_browser_or_alone(name: str) -> None:
+def test_built_in_servers_are_left_out_with_the_browser_or_by_their_own_setting(name: str) -> None:
     assert built_in(load({name: "true"})) == {}
 
 

@@ -23,7 +23,7 @@ async def upstream(in_process: InProcessConnector) -> AsyncIterator[UpstreamServ
     await made.close()
 
 
-async def test_it_is_started_again_after_it_ended(upstream: UpstreamServer, in_process: InProcessConnector) -> None:
+async def test_an_ended_server_is_restarted(upstream: UpstreamServer, in_process: InProcessConnector) -> None:
     await upstream.tools()
     in_process.ended.set()
     await eventually(lambda: upstream.state == "failed")
@@ -32,7 +32,7 @@ async def test_it_is_started_again_after_it_ended(upstream: UpstreamServer, in_p
     assert (in_process.opened, upstream.state) == (2, "running")
 
 
-async def test_one_that_does_not_start_is_tried_again_at_once_and_then_after_a_pause(
+async def test_a_server_that_fails_to_start_is_retried_at_once_and_then_after_a_pause(
     upstream: UpstreamServer, in_process: InProcessConnector, caplog: pytest.LogCaptureFixture
 ) -> None:
     in_process.fails = [OSError("no way"), OSError("no way"), OSError("no way")]
@@ -50,7 +50,7 @@ async def test_one_that_does_not_start_is_tried_again_at_once_and_then_after_a_p
     assert upstream.state == "failed"
 
 
-async def test_one_that_takes_too_long_is_given_up(upstream: UpstreamServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_starts_too_slowly_fails(upstream: UpstreamServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "START_SECONDS", 0.0)
 
     with pytest.raises(Unavailable, match="did not answer within"):

@@ -45,7 +45,7 @@ async def upstream(in_process: InProcessConnector) -> AsyncIterator[UpstreamServ
     await made.close()
 
 
-async def test_it_is_started_when_it_is_needed_and_once(upstream: UpstreamServer, in_process: InProcessConnector) -> None:
+async def test_a_server_starts_once_on_first_use(upstream: UpstreamServer, in_process: InProcessConnector) -> None:
     assert (upstream.state, in_process.opened) == ("stopped", 0)
 
     names = await asyncio.gather(*(upstream.tools() for _ in range(3)))

@@ -17,7 +17,7 @@ from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.features.api_description import Description
 from sandbox_server.features.handoff.handoffs import Handoffs
-from sandbox_server.mcp.app import McpHub, create_mcp_app
+from sandbox_server.mcp.app import McpParts, create_mcp_app
 from sandbox_server.mcp.tools.human_in_the_loop import elicitation_of, has_secrets, reply_of
 from tests.features.handoff.queues import queue
 from tests.mcp.conftest import InProcessConnector, nothing_behind, servers_of
@@ -161,7 +161,7 @@ async def test_a_client_that_is_held_up_by_its_form_gets_what_came_meanwhile(url
     assert (ended["choice"], ended["answered_in"]) == ("aisle", "view"), "whoever was first"
 
 
-async def test_it_is_asked_again_with_each_wait_and_progress_is_told_meanwhile(url: str, ann: httpx2.AsyncClient) -> None:
+async def test_a_handoff_is_polled_with_each_wait_and_reports_progress(url: str, ann: httpx2.AsyncClient) -> None:
     user, heard = User(), list[str | None]()
 
     async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -193,7 +193,7 @@ async def test_only_the_people_on_the_page_are_asked_for_some(
     api: str, serving: Callable[..., Any], ann: httpx2.AsyncClient, headers: dict[str, str], asks_clients: bool
 ) -> None:
     user = User()
-    with serving(create_mcp_app(api, McpHub(*servers_of(InProcessConnector().connect), asks_clients), "1")) as url:
+    with serving(create_mcp_app(api, McpParts(*servers_of(InProcessConnector().connect), asks_clients), "1")) as url:
         async with client_of(url, "legacy", AGENT | headers, elicitation_callback=user) as client:
             asking = asyncio.create_task(client.call_tool("request_human", ASKED))
             await answers(ann, choice="aisle")

@@ -1,23 +1,25 @@
-from sandbox_server.mcp.tools.schemas import inlined, object_of
+from sandbox_server.mcp.tools.schemas import inline_references, object_of
 
 
 def test_references_are_replaced_by_what_they_mean_and_keep_their_own_words() -> None:
     components = {"Colour": {"title": "Colour", "type": "string", "enum": ["red"]}}
     schema = {"anyOf": [{"$ref": "#/components/schemas/Colour", "description": "Of the door."}, {"type": "null"}], "title": "X"}
 
-    assert inlined(schema, components) == {"anyOf": [{"type": "string", "enum": ["red"], "description": "Of the door."}, {"type": "null"}]}
+    assert inline_references(schema, components) == {
+        "anyOf": [{"type": "string", "enum": ["red"], "description": "Of the door."}, {"type": "null"}]
+    }
 
 
 def test_a_property_may_be_called_title() -> None:
     schema = {"type": "object", "title": "Book", "properties": {"title": {"type": "string", "title": "Title"}}}
 
-    assert inlined(schema, {}) == {"type": "object", "properties": {"title": {"type": "string"}}}
+    assert inline_references(schema, {}) == {"type": "object", "properties": {"title": {"type": "string"}}}
 
 
 def test_a_model_inside_itself_is_any_object() -> None:
     node = {"type": "object", "properties": {"nodes": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}}}
 
-    found = inlined({"$ref": "#/components/schemas/Node"}, {"Node": node})
+    found = inline_references({"$ref": "#/components/schemas/Node"}, {"Node": node})
 
     assert found["properties"]["nodes"]["items"] == {"type": "object"}
 

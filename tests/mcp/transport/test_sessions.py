@@ -43,7 +43,7 @@ async def test_a_credentials_next_session_takes_the_place_of_its_longest_unused_
 async def test_a_session_that_answers_is_not_ended(sessions: McpSessions, ended: list[tuple[str, str]]) -> None:
     await opened(sessions, "1", "agent")
     await opened(sessions, "2", "agent")
-    with sessions.using("1"), sessions.using("2"), pytest.raises(ResourceExhausted, match="agent has its share of the MCP sessions"):
+    with sessions.using("1"), sessions.using("2"), pytest.raises(ResourceExhausted, match="agent has reached its limit"):
         await sessions.admit("agent", person=False)
     assert ended == []
 
@@ -51,7 +51,7 @@ async def test_a_session_that_answers_is_not_ended(sessions: McpSessions, ended:
 async def test_programs_leave_a_session_for_a_person(sessions: McpSessions) -> None:
     for number, name in enumerate(("agent", "agent", "other")):
         await opened(sessions, str(number), name)
-    with pytest.raises(ResourceExhausted, match="programs have their share"):
+    with pytest.raises(ResourceExhausted, match="programs have reached their limit"):
         await sessions.admit("third", person=False)
     await opened(sessions, "4", "ann#1", person=True)
 

@@ -62,7 +62,7 @@ async def test_what_is_drawn_wakes_who_watches_and_is_in_the_frame(painter: Pain
         assert not screen.is_ahead
 
 
-async def test_it_is_ahead_until_every_watcher_was_told(painter: Painter, xserver: XServer) -> None:
+async def test_capture_is_ahead_until_every_listener_has_the_damage(painter: Painter, xserver: XServer) -> None:
     async with ScreenCapture(xserver.name) as screen:
         ahead: list[bool] = []
 

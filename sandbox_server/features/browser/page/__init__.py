@@ -1,1 +1,1 @@
-"""The page API: pages driven as a program does, by selector, by element and by script."""
+"""The page API: pages driven by selectors, elements and scripts."""

@@ -1,4 +1,4 @@
-"""What can be acted on in a page."""
+"""The interactive elements of a page."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from sandbox_server.features.browser.page.page_operation import Targeted, drivin
 
 
 class InteractiveElement(Model):
-    """Something to click, to fill or to choose from. Positions are pixels of the page's window."""
+    """An element to click, fill or choose from. Positions are in pixels of the page's window."""
 
     index: int
-    """What `click`, `fill` and others take; it stays this element's until the page goes to another document."""
+    """The index for `click`, `fill` and others. It identifies this element until the page navigates."""
     tag: str
     role: str | None
     type: str | None
-    """Of an input or a button."""
+    """The type of an input or a button."""
     name: str
     """Its label or its text, at most 200 characters."""
     value: str | None
-    """What is in it; of a password field only whether there is anything."""
+    """Its value; of a password field only whether it is empty."""
     href: str | None
     placeholder: str | None
     checked: bool | None
@@ -28,17 +28,17 @@ class InteractiveElement(Model):
     options: list[str] | None
     """The texts of a list's first 100 options."""
     frame: str | None
-    """Address of the frame that it is in; null in the page itself."""
+    """URL of its frame; null in the page itself."""
     x: float
     y: float
     width: float
     height: float
     in_viewport: bool
-    """Whether any of it is in sight without scrolling."""
+    """Whether any of it is visible without scrolling."""
 
 
 class PageElements:
-    """Lists elements with indices by which others act on them."""
+    """Lists interactive elements with their indices."""
 
     tag = "browser-page"
 
@@ -48,10 +48,10 @@ class PageElements:
 
     @operation("GET /v1/browser/page/elements", operation_id="get_elements", scope="browser")
     async def get_interactive_elements(self, request: Targeted) -> Reply[list[InteractiveElement]]:
-        """List what can be clicked, filled or chosen from, in the order in which the page shows it.
+        """List the elements that can be clicked, filled or chosen from, in page order.
 
-        Open shadow roots and frames are looked into. At most 1,000 elements are listed; of an address or another attribute
-        of more than 8,192 characters, the beginning and `…`.
+        Open shadow roots and frames are included. At most 1,000 elements are listed. Attributes of more than 8,192
+        characters are shortened with `…`.
         """
         async with driving(self._session, request, "listing the elements") as driven:
             listing = await self._elements.list(driven.page, driven.frame)

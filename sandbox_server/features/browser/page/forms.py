@@ -1,4 +1,4 @@
-"""Forms: fields filled, options chosen, boxes ticked, files handed over."""
+"""Forms: fill fields, choose options, tick boxes, upload files."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,10 +47,10 @@ class SelectOptionRequest(Acting):
     label: str | None = None
     """The option's text."""
     index: Index | None = None
-    """The option's place in the list, from 0."""
+    """The option's position in the list, from 0."""
 
     @model_validator(mode="after")
-    def _one(self) -> "SelectOptionRequest":
+    def _check_exactly_one(self) -> "SelectOptionRequest":
         if [self.value, self.label, self.index].count(None) != 2:
             raise ValueError("give one of value, label and index")
         return self
@@ -65,21 +65,21 @@ class UploadFileRequest(Acting):
     selector: Selector
     """The file input: a CSS selector, or one of Playwright's."""
     files: Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=MAX_FILES)]
-    """Files of the agent: absolute paths, or ones that begin with `~/`. An empty list takes away what was chosen."""
+    """Files of the agent: absolute paths, or ones that begin with `~/`. An empty list clears the input."""
 
 
 class PageField(Model):
-    """One field and what goes into it."""
+    """One field and its value."""
 
     selector: Selector | None = None
     """A CSS selector, or one of Playwright's."""
     index: Index | None = None
     """An index of `get_elements`."""
     value: bool | int | float | FieldText | list[FieldText]
-    """Text of a field, text or value of an option, whether a box is ticked, paths of files."""
+    """Text of a field, text or value of an option, whether a box is ticked, or paths of files."""
 
     @model_validator(mode="after")
-    def _one(self) -> "PageField":
+    def _check_exactly_one(self) -> "PageField":
         if (self.selector is None) == (self.index is None):
             raise ValueError("give either selector or index")
         return self
@@ -91,14 +91,14 @@ class FormFillRequest(Acting):
 
 
 class FormFilled(Model):
-    """How much of a form was filled."""
+    """The result of filling a form."""
 
     filled: int
-    """Fields, all of those that were given."""
+    """The number of filled fields, which is all of them."""
 
 
 class Forms:
-    """Fills forms as a person does: each change makes the events that the page waits for."""
+    """Fills forms. Each change fires the same events as a person's input."""
 
     tag = "browser-page"
 
@@ -109,7 +109,7 @@ class Forms:
 
     @operation("POST /v1/browser/page/fill", scope="browser", acts="cdp")
     async def fill(self, request: FillRequest) -> Reply[None]:
-        """Put text into a field in place of what is there."""
+        """Replace the text of a field."""
         async with driving(self._session, request, "filling the field") as driven, looking_for(driven, request.selector):
             element = await element_of(self._elements, driven, request)
             await element.fill(request.text, timeout=milliseconds(request.timeout))
@@ -117,7 +117,7 @@ class Forms:
 
     @operation("POST /v1/browser/page/select_option", scope="browser", acts="cdp")
     async def select_option(self, request: SelectOptionRequest) -> Reply[list[str]]:
-        """Choose an option of a list, and return the values that are chosen now."""
+        """Choose an option of a list. Returns the values that are now chosen."""
         async with driving(self._session, request, "choosing the option") as driven, looking_for(driven, request.selector):
             element = driven.frame.locator(request.selector).first
             chosen = await element.select_option(
@@ -127,19 +127,19 @@ class Forms:
 
     @operation("POST /v1/browser/page/check", scope="browser", acts="cdp")
     async def check(self, request: CheckRequest) -> Reply[None]:
-        """Tick a box, or choose a radio button; one that is ticked stays so."""
+        """Tick a box, or choose a radio button. Does nothing if it is ticked."""
         return await self._set_checked(request, checked=True)
 
     @operation("POST /v1/browser/page/uncheck", scope="browser", acts="cdp")
     async def uncheck(self, request: CheckRequest) -> Reply[None]:
-        """Take the tick from a box; one that has none stays so."""
+        """Untick a box. Does nothing if it is not ticked."""
         return await self._set_checked(request, checked=False)
 
     @operation("POST /v1/browser/page/upload_file", scope="browser", acts="cdp")
     async def upload_file(self, request: UploadFileRequest) -> Reply[None]:
-        """Choose files of the agent in a file input, of at most 1 GiB together.
+        """Choose files of the agent in a file input, at most 1 GiB together.
 
-        The page gets copies, as the files are now.
+        The page gets copies of the files as they are now.
         """
         copies = await self._uploads.copy(request.files) if request.files else []
         async with driving(self._session, request, "choosing the files") as driven, looking_for(driven, request.selector):
@@ -149,16 +149,16 @@ class Forms:
 
     @operation("POST /v1/browser/page/fill_form", scope="browser", acts="cdp")
     async def fill_form(self, request: FormFillRequest) -> Reply[FormFilled]:
-        """Fill several fields of any kind; what an error says of one holds after those before it were filled."""
+        """Fill several fields of any kind. If one fails, those before it are filled."""
         async with driving(self._session, request, "filling the form") as driven:
             for number, item in enumerate(request.items):
                 await self._fill_item(driven, request, number, item)
         return await with_hint(self._session, FormFilled(filled=len(request.items)))
 
     async def value_of(self, request: OneElement) -> str:
-        """The text that is in a field."""
+        """Return the text of a field."""
         async with driving(self._session, request, "reading the field") as driven, looking_for(driven, request.selector):
-            element = await self._attached(driven, request, request)
+            element = await self._element_handle(driven, request, request)
             return await script_results.answer(element, _VALUE, None, str)
 
     async def _set_checked(self, request: CheckRequest, *, checked: bool) -> Reply[None]:
@@ -171,15 +171,15 @@ class Forms:
         try:
             with translated("filling it"):
                 async with looking_for(driven, item.selector):
-                    element = await self._attached(driven, one, request)
-                    await self._put(element, item.value, milliseconds(request.timeout))
+                    element = await self._element_handle(driven, one, request)
+                    await self._set_value(element, item.value, milliseconds(request.timeout))
         except Failure as failure:
             failure.message = f"items.{number}: {failure.message}"
             failure.details["filled"] = number
             raise
 
-    async def _attached(self, driven: Driven, one: OneElement, request: Acting) -> "ElementHandle":
-        """The element itself, as it is now."""
+    async def _element_handle(self, driven: Driven, one: OneElement, request: Acting) -> "ElementHandle":
+        """Return the element handle, as it is now."""
         if one.index is not None:
             return await self._elements.find(driven.page, one.index)
         timeout = milliseconds(request.timeout)
@@ -188,23 +188,23 @@ class Forms:
             raise NotFound(f"nothing in the page matches {one.selector!r}", selector=one.selector)
         return found
 
-    async def _put(self, element: "ElementHandle", value: Any, timeout: float) -> None:
-        """Put a value into whichever kind of field an element is."""
+    async def _set_value(self, element: "ElementHandle", value: Any, timeout: float) -> None:
+        """Set the value of an element of any kind of field."""
         tag, kind = await script_results.answer(element, _KIND, None, tuple[str, str])
         if kind in ("checkbox", "radio"):
             if not isinstance(value, bool):
                 raise Conflict(f"this is a {kind}, which takes true or false", reason="kind")
             await element.set_checked(value, timeout=timeout)
         elif tag == "select":
-            await _choose(element, _texts(value), timeout)
+            await _choose_options(element, _texts(value), timeout)
         elif kind == "file":
             await element.set_input_files(await self._uploads.copy(_texts(value)), timeout=timeout)
         else:
             await element.fill("".join(_texts(value)[:1]), timeout=timeout)
 
 
-async def _choose(element: "ElementHandle", texts: list[str], timeout: float) -> None:
-    """Choose the options of these values or texts."""
+async def _choose_options(element: "ElementHandle", texts: list[str], timeout: float) -> None:
+    """Choose the options with these values or texts."""
     known = await script_results.answer(element, _OPTIONS, None, list[tuple[str, str]])
     unknown = [text for text in texts if not any(text in option for option in known)]
     if unknown:
@@ -216,7 +216,7 @@ async def _choose(element: "ElementHandle", texts: list[str], timeout: float) ->
 
 
 def _texts(value: Any) -> list[str]:
-    """A value as the list of texts that it is."""
+    """Return a value as a list of texts."""
     if isinstance(value, list):
         return value
     return [str(value).lower() if isinstance(value, bool) else str(value)]

@@ -1,4 +1,4 @@
-"""Mouse and keyboard on a page."""
+"""Mouse and keyboard input on a page."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
 MAX_TYPED = 1000
-"""Characters that are typed key by key; longer text without a delay is put in at once, as a keyboard of another language does."""
+"""Limit of characters that are typed key by key. Longer text without a delay is inserted at once, as by an input method."""
 MAX_TYPING = 300.0
-"""Seconds that typing with a delay may take."""
+"""Limit in seconds of typing with a delay."""
 MAX_SCROLL = 1_000_000
 
 
 class OnElement(Acting):
-    """An operation on one element: that of an index of `get_elements`, or the first that a selector finds."""
+    """An operation on one element: the one of an index of `get_elements`, or the first that matches a selector."""
 
     selector: Selector | None = None
-    """A CSS selector, or one of Playwright's, such as `text=Sign in`; it looks into open shadow roots."""
+    """A CSS selector, or one of Playwright's, such as `text=Sign in`. It finds elements in open shadow roots."""
     index: Index | None = None
     """An index of `get_elements`."""
 
     @property
     def named(self) -> int:
-        """In how many ways an element is named."""
+        """How many of the ways to name an element are used."""
         return (self.selector is not None) + (self.index is not None)
 
 
 class OneElement(OnElement):
-    """An operation that needs its element."""
+    """An operation that requires an element."""
 
     @model_validator(mode="after")
-    def _one(self) -> "OneElement":
+    def _check_exactly_one(self) -> "OneElement":
         if self.named != 1:
             raise ValueError("give either selector or index")
         return self
@@ -66,7 +66,7 @@ class AtPoint(OnElement):
     """Pixels from the top edge of the page's window."""
 
     @model_validator(mode="after")
-    def _one(self) -> "AtPoint":
+    def _check_exactly_one(self) -> "AtPoint":
         if (self.x is None) != (self.y is None):
             raise ValueError("x and y go together")
         if self.named + (self.x is not None) != 1:
@@ -89,7 +89,7 @@ class TypeTextRequest(Acting):
     """Milliseconds between two keys."""
 
     @model_validator(mode="after")
-    def _bounded(self) -> "TypeTextRequest":
+    def _check_typing_time(self) -> "TypeTextRequest":
         if self.delay * len(self.text) > milliseconds(MAX_TYPING):
             raise ValueError(f"typing this would take more than {MAX_TYPING:g} s")
         return self
@@ -97,12 +97,12 @@ class TypeTextRequest(Acting):
 
 class KeyRequest(Acting):
     key: Annotated[str, Field(min_length=1, max_length=100)]
-    """A key, as `Enter`, `ArrowDown` or `a`, or several at once, as `Control+A`."""
+    """A key such as `Enter`, `ArrowDown` or `a`, or a combination such as `Control+A`."""
 
 
 class HotKeyRequest(Acting):
     keys: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(min_length=1, max_length=10)]
-    """Keys to press at once, in this order, as `["Control", "c"]`."""
+    """Keys to press together, in this order, such as `["Control", "c"]`."""
 
 
 class ScrollRequest(Acting):
@@ -123,19 +123,19 @@ class ScrollToElementRequest(OneElement):
 
 
 class Scrolled(Model):
-    """Where what was scrolled stands now, in pixels."""
+    """The new scroll position, in pixels."""
 
     x: int
     y: int
     width: int
-    """Of all its content."""
+    """Of the whole content."""
     height: int
     at_end: bool
-    """Whether its lower end is in sight; a page that grows when it is reached may have more by the next call."""
+    """Whether its end is visible. A page that loads more at its end may have grown by the next call."""
 
 
 class PageInput:
-    """Mouse and keyboard input to one page, which need not be in front."""
+    """Mouse and keyboard input to one page, which may be in the background."""
 
     tag = "browser-page"
 
@@ -153,7 +153,7 @@ class PageInput:
     async def click(self, request: ClickRequest) -> Reply[None]:
         """Click an element, or a point of the page's window.
 
-        An element is waited for until it is visible, enabled and at rest, and scrolled to.
+        Waits until the element is visible, enabled and not moving, and scrolls to it.
         """
         async with driving(self._session, request, "the click") as driven, looking_for(driven, request.selector):
             if request.x is not None and request.y is not None:
@@ -183,9 +183,10 @@ class PageInput:
 
     @operation("POST /v1/browser/page/type", scope="browser", acts="cdp")
     async def type_text(self, request: TypeTextRequest) -> Reply[None]:
-        """Type text into whatever has the focus.
+        """Type text into the focused element.
 
-        Characters without a key of their own are put in as an input method does; so is text of more than 1,000 characters without a delay.
+        Characters without a key, and text of more than 1,000 characters without a delay, are inserted as by an input
+        method.
         """
         spent = request.delay * len(request.text) / 1000
         longer = request.model_copy(update={"timeout": request.timeout + spent})
@@ -216,7 +217,7 @@ class PageInput:
 
     @operation("POST /v1/browser/page/scroll", scope="browser", acts="cdp")
     async def scroll(self, request: ScrollRequest) -> Reply[Scrolled]:
-        """Scroll the page, or what in the middle of its window can be scrolled where the page itself cannot."""
+        """Scroll the page. If it cannot scroll, scroll the scrollable element in the middle of its window."""
         sign = -1 if request.direction in ("up", "left") else 1
         along = "y" if request.direction in ("up", "down") else "x"
         async with driving(self._session, request, "scrolling") as driven:
@@ -225,7 +226,7 @@ class PageInput:
 
     @operation("POST /v1/browser/page/scroll_to", scope="browser", acts="cdp")
     async def scroll_to(self, request: ScrollToRequest) -> Reply[Scrolled]:
-        """Scroll the document to a position; one beyond its end is its end."""
+        """Scroll the document to a position. A position beyond its end means its end."""
         async with driving(self._session, request, "scrolling") as driven:
             await driven.frame.evaluate("([x, y]) => scrollTo({left: x, top: y, behavior: 'instant'})", [request.x, request.y])
             scrolled = await scroll_by(driven)
@@ -233,7 +234,7 @@ class PageInput:
 
     @operation("POST /v1/browser/page/scroll_to_element", scope="browser", acts="cdp")
     async def scroll_to_element(self, request: ScrollToElementRequest) -> Reply[None]:
-        """Scroll until an element is in sight."""
+        """Scroll until an element is visible."""
         async with driving(self._session, request, "scrolling to the element") as driven, looking_for(driven, request.selector):
             element = await element_of(self._elements, driven, request)
             await element.scroll_into_view_if_needed(timeout=milliseconds(request.timeout))
@@ -249,7 +250,7 @@ class PageInput:
 
 
 async def element_of(elements: ElementIndex, driven: Driven, request: OnElement) -> Element:
-    """The element that a request names; raises Conflict for an index that is stale, NotFound for one that never was."""
+    """Return the element of a request; raises Conflict for a stale index, NotFound for an unknown one."""
     if request.index is not None:
         return await elements.find(driven.page, request.index)
     if request.selector is None:
@@ -258,7 +259,7 @@ async def element_of(elements: ElementIndex, driven: Driven, request: OnElement)
 
 
 async def scroll_by(driven: Driven, x: int = 0, y: int = 0) -> Scrolled:
-    """Scroll by so many pixels and say where that led."""
+    """Scroll by so many pixels and return the new position."""
     return await script_results.answer(driven.frame, script("scroll"), {"x": x, "y": y}, Scrolled)
 
 
@@ -266,4 +267,4 @@ async def _expect_inside(page: "Page", x: float, y: float) -> None:
     width, height = await script_results.measures(page, "[innerWidth, innerHeight]", 2)
     for field, value, limit in (("x", x, width), ("y", y, height)):
         if not 0 <= value < limit:
-            raise invalid(field, f"the page's window is {width}x{height} pixels")
+            raise invalid(field, f"the page's window has {width}x{height} pixels")

@@ -1,4 +1,4 @@
-"""Going from page to page."""
+"""Navigation between pages."""
 
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,27 +21,27 @@ type WaitUntil = Literal["load", "domcontentloaded", "networkidle", "commit"]
 
 class ReloadRequest(Acting):
     wait_until: WaitUntil = "load"
-    """What to wait for: the first bytes, the document, everything in it, or half a second without a request."""
+    """What to wait for: the first bytes, the document, all its resources, or half a second without requests."""
     timeout: Seconds = LOAD_SECONDS
-    """Seconds to wait for that."""
+    """Limit of that wait in seconds."""
 
 
 class NavigateRequest(ReloadRequest):
     url: Annotated[str, Field(min_length=1, max_length=2_000_000)]
-    """Where to; `http://` is put before what has no scheme."""
+    """The URL. Without a scheme, `http://` is added."""
 
 
 class Landed(Model):
-    """Where the page is now."""
+    """The page's location after the navigation."""
 
     url: str
     title: str
     status: int | None
-    """The document's HTTP status; null where there was no request for it, as for a part of the same document."""
+    """The document's HTTP status; null without a request for it, as for a fragment of the same document."""
 
 
 class Navigation:
-    """Loads pages. A page that crashed or hangs is made blank first, so that it can be left."""
+    """Navigates pages. A crashed or hanging page is first replaced by a blank one."""
 
     tag = "browser-page"
 
@@ -50,11 +50,11 @@ class Navigation:
 
     @operation("POST /v1/browser/page/navigate", scope="browser", acts="cdp")
     async def navigate(self, request: NavigateRequest) -> Reply[Landed]:
-        """Load an address in the page."""
+        """Load a URL in the page."""
         async with driving(self._session, request, "loading the page", revive=True) as driven:
             timeout = milliseconds(request.timeout)
             response = await driven.frame.goto(address(request.url), wait_until=request.wait_until, timeout=timeout)
-            landed = await self._landed(driven, response)
+            landed = await self._location(driven, response)
         return await with_hint(self._session, landed)
 
     @operation(
@@ -66,7 +66,7 @@ class Navigation:
         acts="cdp",
     )
     async def go_back(self, request: ReloadRequest) -> Reply[Landed]:
-        """Go back to the page before."""
+        """Go back in the history."""
         return await self._go(request, -1)
 
     @operation(
@@ -78,12 +78,12 @@ class Navigation:
         acts="cdp",
     )
     async def go_forward(self, request: ReloadRequest) -> Reply[Landed]:
-        """Go forward to the page that was gone back from."""
+        """Go forward in the history."""
         return await self._go(request, 1)
 
     @operation("POST /v1/browser/page/reload", scope="browser", acts="cdp")
     async def reload(self, request: ReloadRequest) -> Reply[Landed]:
-        """Load the page again; one that crashed or hangs too."""
+        """Reload the page, also if it crashed or hangs."""
         url = (await self._session.tab(request.tab)).url
         timeout, until = milliseconds(request.timeout), request.wait_until
         async with driving(self._session, request, "reloading the page", revive=True) as driven:
@@ -91,22 +91,22 @@ class Navigation:
                 response = await driven.page.goto(url, wait_until=until, timeout=timeout)
             else:
                 response = await driven.page.reload(wait_until=until, timeout=timeout)
-            landed = await self._landed(driven, response)
+            landed = await self._location(driven, response)
         return await with_hint(self._session, landed)
 
     async def _go(self, request: ReloadRequest, steps: int) -> Reply[Landed]:
         async with driving(self._session, request, "going through the history") as driven:
             await _expect_entry(driven, steps)
             go = driven.page.go_back if steps < 0 else driven.page.go_forward
-            landed = await self._landed(driven, await go(wait_until=request.wait_until, timeout=milliseconds(request.timeout)))
+            landed = await self._location(driven, await go(wait_until=request.wait_until, timeout=milliseconds(request.timeout)))
         return await with_hint(self._session, landed)
 
-    async def _landed(self, driven: Driven, response: "Response | None") -> Landed:
+    async def _location(self, driven: Driven, response: "Response | None") -> Landed:
         return Landed(url=driven.frame.url, title=await self._session.title(driven), status=response.status if response else None)
 
 
 def address(url: str) -> str:
-    """An address with a scheme; `localhost:3000` has none."""
+    """Return a URL with a scheme; `localhost:3000` has none."""
     return url if _SCHEME.match(url) else f"http://{url}"
 
 

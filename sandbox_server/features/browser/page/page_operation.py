@@ -1,4 +1,4 @@
-"""What operations on a page share: the page they name, their timeout, their answer to dialogs, and their hint."""
+"""What operations on a page share: the target page, timeouts, dialog handling and hints."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 MAX_TIMEOUT = 600.0
 ACT_SECONDS = 10.0
-"""How long an action waits for its element to be there, visible and enabled, unless it is told otherwise."""
+"""Default seconds that an action waits for its element to exist, visible and enabled."""
 READ_SECONDS = 30.0
 FIND_SECONDS = 2.0
-"""For an element that is to be read to appear, as while the page is still being made."""
+"""Seconds that a reading operation waits for its element to appear."""
 MAX_TEXT = 100_000
 
 type Seconds = Annotated[float, Field(gt=0, le=MAX_TIMEOUT)]
@@ -35,13 +35,16 @@ class Targeted(Model):
     """An operation on a page."""
 
     tab: Index | None = None
-    """The tab, as the list of tabs counts them; null is the one in front."""
+    """The tab, by its index in the list of tabs; null is the one in front."""
     frame: Selector | None = None
-    """A frame in the page: its name, its address, or a CSS selector of its element; null is the page itself."""
+    """A frame in the page: its name, its URL, or a CSS selector of its element; null is the page itself."""
 
     @property
     def acts(self) -> tuple[Reach, ...]:
-        """A selector of the caller's is matched by the page, however long that takes: a page that a person has is not asked to."""
+        """What the operation acts on.
+
+        The page matches a selector for as long as it likes, so a selector needs the lease, too.
+        """
         return ("cdp",) if self.frame is not None or getattr(self, "selector", None) is not None else ()
 
 
@@ -49,24 +52,24 @@ class Acting(Targeted):
     """An operation that may change the page."""
 
     timeout: Seconds = ACT_SECONDS
-    """Seconds to wait for the element to be there, visible and enabled."""
+    """Seconds to wait until the element exists, visible and enabled."""
     dialog: Literal["accept", "dismiss"] | None = None
-    """What to say to dialogs that open meanwhile; null accepts alerts and leaving a page, and dismisses the others."""
+    """How to answer dialogs; null accepts alerts and leaving a page, and dismisses others."""
     dialog_text: Annotated[str, Field(max_length=MAX_TEXT)] | None = None
-    """What to write into a prompt that is accepted."""
+    """The text for a prompt that is accepted."""
 
 
 def driving(
     session: BrowserSession, request: Targeted, doing: str, *, revive: bool = False, direct: bool = False
 ) -> AbstractAsyncContextManager[Driven]:
-    """The page and frame of a request, with its timeout and what it says to dialogs; see `BrowserSession.driving`."""
+    """The page and frame of a request, with its timeout and dialog handling; see `BrowserSession.driving`."""
     answer = DialogAnswer(request.dialog, request.dialog_text) if isinstance(request, Acting) else LOOKING
     timeout = request.timeout if isinstance(request, Acting) else READ_SECONDS
     return session.driving(doing, tab=request.tab, frame=request.frame, answer=answer, timeout=timeout, revive=revive, direct=direct)
 
 
 def hints_for_each_caller(session: BrowserSession) -> Guard:
-    """Guard: what happens in the browser is told to every caller, whoever else was told of it."""
+    """Guard: every caller gets the hints about the browser once, whatever other callers got."""
 
     async def guard(called: Operation, _: BaseModel | None, call: Call, proceed: Proceed) -> object:
         if called.spec.scope == "browser":
@@ -77,17 +80,17 @@ def hints_for_each_caller(session: BrowserSession) -> Guard:
 
 
 async def with_hint[T](session: BrowserSession, data: T) -> Reply[T]:
-    """A result, with what else happened as its hint."""
+    """Return a result with the pending hint."""
     return Reply(data, hint=await session.hint())
 
 
 def milliseconds(seconds: float) -> float:
-    """As Playwright takes times."""
+    """Convert to milliseconds, Playwright's unit."""
     return seconds * 1000
 
 
 def shown_frames(driven: Driven) -> "list[Frame]":
-    """The frame that a call is about and those in it, at most MAX_FRAMES together."""
+    """Return the target frame and the frames in it, at most MAX_FRAMES."""
     inside = [driven.frame]
     for frame in inside:
         inside += frame.child_frames[: MAX_FRAMES - len(inside)]
@@ -96,7 +99,7 @@ def shown_frames(driven: Driven) -> "list[Frame]":
 
 @asynccontextmanager
 async def looking_for(driven: Driven, selector: str | None) -> AsyncIterator[None]:
-    """Tell an element that never was there from one that cannot be acted on: raises NotFound instead of a time that ran out."""
+    """Raise NotFound instead of a timeout if the element never existed."""
     from playwright.async_api import TimeoutError as OutOfTime
 
     try:
@@ -108,7 +111,7 @@ async def looking_for(driven: Driven, selector: str | None) -> AsyncIterator[Non
 
 
 async def found_in(driven: Driven, selector: str) -> "Locator":
-    """The first element that a selector finds; raises NotFound when none appears in `FIND_SECONDS`."""
+    """Return the first element that matches a selector; raises NotFound if none appears in `FIND_SECONDS`."""
     element = driven.frame.locator(selector).first
     async with looking_for(driven, selector):
         await element.wait_for(state="attached", timeout=milliseconds(FIND_SECONDS))
@@ -116,5 +119,5 @@ async def found_in(driven: Driven, selector: str) -> "Locator":
 
 
 def invalid(field: str, problem: str) -> InvalidFields:
-    """A field that does not fit, as a 422 that names it."""
+    """Return a 422 error that names the field."""
     return InvalidFields([{"loc": (field,), "msg": problem, "type": "value_error"}])

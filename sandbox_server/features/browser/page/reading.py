@@ -1,4 +1,4 @@
-"""What a page shows: pictures, markup, text, and what a script finds in it."""
+"""Reading a page: screenshots, HTML, text, Markdown and script results."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -29,18 +29,18 @@ from sandbox_server.features.browser.page.page_operation import (
 )
 
 MAX_PIXELS = 100_000_000
-"""Of one picture; Chromium dies of much larger ones."""
+"""Limit of pixels of one screenshot. Chromium crashes on much larger ones."""
 MAX_MATCHES = 100
 AROUND = 60
-"""Characters shown on each side of a match."""
+"""Characters of context on each side of a match."""
 
 MEDIA_TYPES = ("image/png", "image/jpeg")
 _FORMATS: dict[str, Literal["png", "jpeg"]] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg"}
 _SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight, devicePixelRatio]"
 MAX_TAG = 16384
-"""Characters of a tag: what is longer is no field for a password."""
+"""Limit of characters of a tag. A longer one is not a password field."""
 MAX_BROKEN = 100
-"""Tags without an end, or with one before their type, that are looked at; a page with more shows no values from there on."""
+"""Limit of malformed tags that are checked. After that, a page's markup is returned without any values."""
 _INPUT = patterns.compile(r'<input\b(?:[^>"]|"[^"]*")*>')
 _PASSWORD = patterns.compile(r'(?i)\stype="password"')
 _FILLED = patterns.compile(r'\svalue="[^"]*"')
@@ -50,52 +50,52 @@ _HTML = "(element, outer) => outer ? element.outerHTML : element.innerHTML"
 
 class PageScreenshotRequest(Targeted):
     full_page: bool = False
-    """All of the page instead of what is in sight."""
+    """The whole page instead of its visible part."""
     format: Literal["png", "jpg", "jpeg"] = "png"
     quality: Annotated[int, Field(ge=0, le=100)] | None = None
     """Of a JPEG; null is 80."""
     selector: Selector | None = None
-    """Take only the first element that this finds."""
+    """Only the first element that matches."""
     index: Index | None = None
-    """Take only the element of this index of `get_elements`."""
+    """Only the element of this index of `get_elements`."""
 
 
 class HtmlRequest(Targeted):
     outer: bool = False
-    """With the element's own tag; the document has its doctype only without."""
+    """Include the element's own tag. For the document, leave out its doctype."""
     selector: Selector | None = None
-    """The first element that this finds; null is the document."""
+    """The first element that matches; null is the document."""
 
 
 class EvaluateRequest(Acting):
     expression: Annotated[str, Field(min_length=1, max_length=1_000_000)]
-    """An expression, a function to be called, or statements of which `return` gives the result; promises are awaited."""
+    """An expression, a function to call, or statements with `return`. Promises are awaited."""
     timeout: Seconds = READ_SECONDS
-    """Seconds to wait for the result; the script itself is not stopped."""
+    """Seconds to wait for the result. The script itself is not stopped."""
 
 
 class FindTextRequest(Targeted):
     keyword: Annotated[str, Field(min_length=1, max_length=1000)]
-    """Text to find, whatever its case, within one piece of text of the page."""
+    """Text to find, ignoring case, within one text node."""
 
 
 class TextMatch(Model):
-    """One place where a text is visible. Positions are pixels of the window of the page or frame that it is in."""
+    """A visible occurrence of a text. Positions are in pixels of the window of its page or frame."""
 
     text: str
-    """With up to 60 characters on each side."""
+    """The text with up to 60 characters on each side."""
     frame: str | None
-    """Address of the frame that it is in; null in the page itself."""
+    """URL of its frame; null in the page itself."""
     x: float
     y: float
     width: float
     height: float
     in_viewport: bool
-    """Whether any of it is in sight without scrolling."""
+    """Whether any of it is visible without scrolling."""
 
 
 class _Found(Model):
-    """What `drivers/browser/scripts/find_text.js` answers."""
+    """The result of `drivers/browser/scripts/find_text.js`."""
 
     found: Annotated[list[TextMatch], Field(max_length=MAX_MATCHES)]
     total: Annotated[int, Field(ge=0)]
@@ -109,16 +109,16 @@ class Markdown(Model):
     """Markdown."""
     url: str
     readable: bool
-    """Whether a main content was found; else all of the page is in `content`."""
+    """Whether a main content was found; otherwise `content` is the whole page."""
     byline: str | None
-    """Who wrote it."""
+    """The author."""
     excerpt: str | None
     site_name: str | None
     language: str | None
 
 
 def without_passwords(html: str) -> str:
-    """Markup, as a browser writes it, without the values of its fields for passwords."""
+    """Return HTML that a browser serialized, without the values of password fields."""
     pieces, done, start, sought, broken = [], 0, -1, 0, set[int]()
     for found in _PASSWORD.finditer(html):
         start, sought = max(start, html.rfind("<input", sought, found.start())), found.start()
@@ -136,7 +136,7 @@ def without_passwords(html: str) -> str:
 
 
 class Reading:
-    """Reads pages; apart from `evaluate`, nothing changes by it."""
+    """Reads pages. Only `evaluate` can change anything."""
 
     tag = "browser-page"
 
@@ -153,14 +153,14 @@ class Reading:
         tool="browser_vision_screen_capture",
     )
     async def page_screenshot(self, request: PageScreenshotRequest) -> Blob:
-        """Take a picture of the page, without the browser around it. Forms that are larger than 100 megapixels are refused."""
+        """Take a screenshot of the page, without the browser's bars. Pages larger than 100 megapixels are refused."""
         form = _FORMATS[request.format]
         async with driving(self._session, request, "taking the picture") as driven:
             return Blob(await self._picture(driven, request, form), f"image/{form}")
 
     @operation("GET /v1/browser/page/html", scope="browser")
     async def get_html(self, request: HtmlRequest) -> Reply[str]:
-        """Read the markup of the page as it is now; what a field for a password holds is left out."""
+        """Read the current HTML of the page, without the values of password fields."""
         async with driving(self._session, request, "reading the markup") as driven:
             if request.selector is None and not request.outer:
                 html = await driven.frame.content()
@@ -170,7 +170,7 @@ class Reading:
 
     @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
     async def get_text(self, request: Targeted) -> Reply[str]:
-        """Read all visible text, that of frames after the page's own."""
+        """Read all visible text: the page's, then that of its frames."""
         async with driving(self._session, request, "reading the text") as driven:
             texts = [await script_results.answer(frame, script("text"), None, str) for frame in shown_frames(driven)]
         return await with_hint(self._session, "\n".join(text for text in texts if text))
@@ -179,7 +179,7 @@ class Reading:
     async def get_markdown(self, request: Targeted) -> Reply[Markdown]:
         """Read the page's main content as Markdown.
 
-        Readability finds it; where it finds none, all of the page is taken, and `readable` says so.
+        Readability extracts it. If it finds none, the whole page is returned, and `readable` is false.
         """
         async with driving(self._session, request, "reading the page") as driven:
             article = await self._readable.read(driven.frame)
@@ -187,14 +187,14 @@ class Reading:
 
     @operation("POST /v1/browser/page/evaluate", scope="browser", acts="cdp")
     async def evaluate(self, request: EvaluateRequest) -> Reply[Any]:
-        """Run JavaScript in the page and return what it gives, as far as JSON can hold it."""
+        """Run JavaScript in the page and return its result as JSON."""
         async with driving(self._session, request, "the script", direct=request.frame is None) as driven:
             result = await self._session.evaluate(driven, request.expression, request.timeout)
         return await with_hint(self._session, result)
 
     @operation("POST /v1/browser/page/find_text", scope="browser", read_only=True)
     async def find_text(self, request: FindTextRequest) -> Reply[list[TextMatch]]:
-        """Find where a text is visible in the page and its frames; the first 100 places are returned."""
+        """Find visible occurrences of a text in the page and its frames; at most 100."""
         matches: list[TextMatch] = []
         total = 0
         async with driving(self._session, request, "finding the text") as driven:

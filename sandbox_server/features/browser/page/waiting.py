@@ -1,4 +1,4 @@
-"""Waiting for something to happen in a page."""
+"""Waiting for events in a page."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
 RECENT_SECONDS = 30.0
-"""A download that ended before it was waited for counts for so long after its start, if nobody was told of it."""
+"""A download that ended before the call counts for so many seconds after its start, if it was not returned yet."""
 
 type Pattern = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
@@ -41,21 +41,21 @@ class WaitRequest(Targeted):
     state: Literal["visible", "hidden", "attached", "detached", "load", "domcontentloaded", "networkidle"] | None = None
     """For `selector`: null is `visible`. For `load`: null is `load`."""
     url: Pattern | None = None
-    """For `url`: an address, in which `*` stands for anything but a slash and `**` for anything."""
+    """For `url`: a URL pattern; `*` matches anything but a slash and `**` anything."""
     save_path: str | None = None
-    """For `download`: where to copy it to, as the agent."""
+    """For `download`: the path to copy it to, as the agent."""
     timeout: Seconds = READ_SECONDS
     """Seconds."""
     expression: Annotated[str, Field(min_length=1, max_length=1_000_000)] | None = None
     """For `function`: an expression, or a function, that becomes true."""
     polling: Annotated[float, Field(ge=10, le=60_000)] | None = None
-    """For `function`: milliseconds between two looks; null looks whenever the page draws."""
+    """For `function`: milliseconds between two checks; null checks on every frame."""
     url_pattern: Pattern | None = None
-    """For `response` and `request`: an address as for `url`."""
+    """For `response` and `request`: a URL pattern as for `url`."""
 
     @property
     def acts(self) -> tuple[Reach, ...]:
-        """A script of the caller's may do anything in the page, and a selector is matched by it."""
+        """What the operation acts on. A script may do anything in the page, and the page matches a selector."""
         return ("cdp",) if self.type == "function" else super().acts
 
     @model_validator(mode="after")
@@ -70,7 +70,7 @@ class WaitRequest(Targeted):
 
 
 class Waited(Model):
-    """What was waited for."""
+    """The event."""
 
     type: str
     url: str
@@ -78,15 +78,15 @@ class Waited(Model):
     status: int | None = None
     """Of a response."""
     method: str | None = None
-    """Of a request, or of that which a response answers."""
+    """Of a request, or of a response's request."""
     path: str | None = None
-    """Where a download is."""
+    """Path of a download."""
     filename: str | None = None
-    """What its site calls a download."""
+    """The site's file name for a download."""
 
 
 class Waiting:
-    """Waits, for as long as the request says. What does not happen by then is a 409 with the reason `timeout`."""
+    """Waits for events. A timeout is a 409 with the reason `timeout`."""
 
     tag = "browser-page"
 
@@ -100,14 +100,14 @@ class Waiting:
 
     @operation("POST /v1/browser/page/wait", scope="browser", read_only=True)
     async def wait(self, request: WaitRequest) -> Reply[Waited]:
-        """Wait for one thing: an element, a load, an address, a quiet network, a download, a script, a response, a request, or time."""
+        """Wait for one thing: an element, a load, a URL, an idle network, a download, a script, a response, a request, or time."""
         doing = f"waiting for {request.type}"
         async with self._session.driving(doing, tab=request.tab, frame=request.frame, answer=LOOKING, timeout=request.timeout) as driven:
             waited = await self._wait(driven, request)
         return await with_hint(self._session, waited)
 
     async def _watch(self, *_: object) -> None:
-        """See downloads from the moment that pages are driven."""
+        """Observe downloads from the first use of pages on."""
         await self._devtools.connection()
 
     async def _wait(self, driven: Driven, request: WaitRequest) -> Waited:
@@ -123,7 +123,7 @@ class Waiting:
         return Waited(type=request.type, url=driven.frame.url)
 
     async def _download(self, request: WaitRequest) -> Waited:
-        download = self._recent() or await self._downloads.next(request.timeout)
+        download = self._unreported_download() or await self._downloads.next(request.timeout)
         download.told = True
         if download.path is None:
             raise Conflict(f"the download of {download.suggested_filename!r} failed: {download.error or download.state}", reason="network")
@@ -134,8 +134,8 @@ class Waiting:
         path = request.save_path or download.path
         return Waited(type="download", url=download.url or "", path=path, filename=download.suggested_filename)
 
-    def _recent(self) -> Download | None:
-        """A download that ended already, and that nobody was told of."""
+    def _unreported_download(self) -> Download | None:
+        """Return a finished download that was not returned yet."""
         since = time.time() - RECENT_SECONDS
         ended = (each for each in self._downloads.all if each.state != "in_progress" and each.started > since)
         return next((each for each in ended if not each.told), None)
@@ -152,13 +152,13 @@ async def _on_page(driven: Driven, request: WaitRequest) -> None:
         case "network_idle":
             await driven.frame.wait_for_load_state("networkidle", timeout=timeout)
         case "url":
-            await driven.frame.wait_for_url(_fits("url", request.url), timeout=timeout)
+            await driven.frame.wait_for_url(_url_test("url", request.url), timeout=timeout)
         case "function":
             await driven.frame.wait_for_function(request.expression or "", polling=request.polling or "raf", timeout=timeout)
 
 
 async def _traffic(page: "Page", request: WaitRequest) -> Waited:
-    timeout, fits = milliseconds(request.timeout), _fits("url_pattern", request.url_pattern)
+    timeout, fits = milliseconds(request.timeout), _url_test("url_pattern", request.url_pattern)
     if request.type == "request":
         async with page.expect_request(lambda request: fits(request.url), timeout=timeout) as caught:
             pass
@@ -170,8 +170,11 @@ async def _traffic(page: "Page", request: WaitRequest) -> Waited:
     return Waited(type="response", url=response.url, status=response.status, method=response.request.method)
 
 
-def _fits(field: str, pattern: str | None) -> Callable[[str], bool]:
-    """A test of addresses, ours and not Playwright's, whose patterns backtrack. An address without a path is that of its root."""
+def _url_test(field: str, pattern: str | None) -> Callable[[str], bool]:
+    """Return a test of URLs.
+
+    It does not use Playwright's patterns, which backtrack. A URL without a path means its root.
+    """
     try:
         glob = Glob(pattern or "")
     except ValueError as error:

@@ -1,1 +1,1 @@
-"""The browser tools of agents whose arguments or answers are not those of the page API."""
+"""The agents' browser tools whose arguments or results differ from the page API."""

@@ -1,4 +1,4 @@
-"""Browser tools that change something, with the arguments that agents know them by."""
+"""Browser tools that change something, with the arguments that agents know."""
 
 from typing import Annotated
 
@@ -15,21 +15,21 @@ from sandbox_server.features.browser.tabs import BrowserTabs, TabRef
 from sandbox_server.features.browser.tools.listing import STALE, Outline
 
 END = 10_000_000
-"""Pixels that lead to the end of any page."""
+"""Pixels that reach the end of any page."""
 
 
 class NavigateCall(Model):
     url: Annotated[str, Field(min_length=1, max_length=2_000_000)]
-    """Where to go."""
+    """The URL."""
     tab: Index | None = None
-    """The tab, as `browser_tab_list` counts them; null is the one in front."""
+    """The tab, by its index in `browser_tab_list`; null is the one in front."""
 
 
 class FillCall(OneElement):
     value: Annotated[str, Field(max_length=MAX_TEXT)]
-    """What to put in."""
+    """The text."""
     clear: bool = False
-    """Take away what is there first; without, the value is added to its end."""
+    """Clear the field first. Without it the text is appended."""
 
 
 class SelectCall(OneElement):
@@ -39,20 +39,20 @@ class SelectCall(OneElement):
 
 class ScrollCall(Acting):
     amount: Annotated[int, Field(ge=-END, le=END)] | None = None
-    """Pixels down, or up where negative; null scrolls to the bottom."""
+    """Pixels down, or up if negative; null scrolls to the bottom."""
 
 
 class VisionClickCall(Acting):
     x: Annotated[float, Field(ge=0)]
-    """Pixels from the left edge of the page's window, or as `factors` says."""
+    """Pixels from the left edge of the page's window, or in the units of `factors`."""
     y: Annotated[float, Field(ge=0)]
-    """Pixels from its top edge, or as `factors` says."""
+    """Pixels from its top edge, or in the units of `factors`."""
     factors: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=2, max_length=2)] | None = None
-    """What x and y are at the right and at the lower edge, as `[1000, 1000]`; null is the window's own size."""
+    """The values of x and y at the right and lower edge, such as `[1000, 1000]`; null is the window's own size."""
 
 
 class ActingTools:
-    """Tools that go, fill, choose, scroll, click and close."""
+    """Tools that navigate, fill, choose, scroll, click and close."""
 
     tag = "browser-tools"
 
@@ -70,7 +70,7 @@ class ActingTools:
         "POST /v1/browser/tools/navigate", scope="browser", tool="browser_navigate", aliases=("sandbox_browser_navigate",), acts="cdp"
     )
     async def tool_navigate(self, request: NavigateCall) -> Reply[str]:
-        """Go to an address, and list what can be clicked there."""
+        """Load a URL, and list the interactive elements there."""
         landed = await self._navigation.navigate(NavigateRequest(url=request.url, tab=request.tab))
         outline = await self._outline.read(Acting(tab=request.tab))
         return Reply(f"Navigated to {landed.data.url}\n{STALE}\n{outline}", hint=landed.hint)
@@ -83,7 +83,7 @@ class ActingTools:
         acts="cdp",
     )
     async def tool_fill(self, request: FillCall) -> Reply[None]:
-        """Write into a field."""
+        """Fill a field."""
         before = "" if request.clear else await self._forms.value_of(request)
         shared = request.model_dump(exclude={"value", "clear"})
         reply: Reply[None] = await self._forms.fill(FillRequest(text=before + request.value, **shared))
@@ -137,7 +137,7 @@ class ActingTools:
 
     @operation("POST /v1/browser/tools/close", scope="browser", tool="browser_close", destructive=True, acts="cdp")
     async def tool_close(self) -> Reply[None]:
-        """Close every tab. The browser goes on with a blank one."""
+        """Close every tab. The browser opens a blank one."""
         reply: Reply[None] = Reply(None)
         for _ in await self._session.tabs():
             reply = await self._tabs.close_tab(TabRef(index=0))

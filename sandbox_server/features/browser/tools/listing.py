@@ -1,4 +1,4 @@
-"""A page as agents read it: one line for each element that can be acted on, and plain text between them."""
+"""A page as text for agents: one line for each interactive element, and plain text between them."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ _MAX_ATTRIBUTE = 100
 
 
 class Outline:
-    """Reads pages as lines."""
+    """Formats pages as lines."""
 
     def __init__(self, session: BrowserSession, elements: ElementIndex) -> None:
         self._session = session
         self._elements = elements
 
     async def read(self, request: Targeted) -> str:
-        """The lines: `[3]<button>Search</button>`, and `[]` before plain text."""
+        """Return the lines: `[3]<button>Search</button>`, and `[]` before plain text."""
         async with driving(self._session, request, "listing the elements") as driven:
             listing = await self._elements.list(driven.page, driven.frame, texts=True)
         more = [f"({listing.left} more were not listed)"] if listing.left else []
@@ -30,13 +30,13 @@ class Outline:
 
 
 def line_of(item: dict[str, Any]) -> str:
-    """One line of an outline."""
+    """Format one line."""
     if "text" in item:
         return f"[]{item['text']}"
-    attributes = "".join(f" {name}={_quoted(item[name])}" for name in _SHOWN if item[name] not in (None, "", False))
+    attributes = "".join(f" {name}={_quote(item[name])}" for name in _SHOWN if item[name] not in (None, "", False))
     return f"[{item['index']}]<{item['tag']}{attributes}>{item['name']}</{item['tag']}>"
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     text = str(value)
     return f'"{text[:_MAX_ATTRIBUTE]}{"…" if len(text) > _MAX_ATTRIBUTE else ""}"'

@@ -1,4 +1,4 @@
-"""Browser tools that read, with the arguments that agents know them by."""
+"""Browser tools that read, with the arguments that agents know."""
 
 from typing import Annotated, Any
 
@@ -23,25 +23,25 @@ from sandbox_server.features.browser.page.reading import MEDIA_TYPES, EvaluateRe
 from sandbox_server.features.browser.tools.listing import Outline
 
 MAX_LINKS = 1000
-"""Of one frame, as `drivers/browser/scripts/links.js` has it."""
+"""Limit of links of one frame, as in `drivers/browser/scripts/links.js`."""
 
 
 class EvaluateCall(Acting):
     script: Annotated[str, Field(min_length=1, max_length=1_000_000)]
-    """JavaScript, as `() => document.title`; statements may `return` a result."""
+    """JavaScript, such as `() => document.title`; statements may `return` a result."""
     timeout: Seconds = READ_SECONDS
     """Seconds to wait for the result."""
 
 
 class ScreenshotCall(Targeted):
     name: str | None = None
-    """What the picture is of; for the caller's own use."""
+    """A name for the caller's own use."""
     selector: Selector | None = None
-    """Take only the first element that this finds."""
+    """Only the first element that matches."""
     index: Index | None = None
-    """Take only the element of this index."""
+    """Only the element of this index."""
     fullPage: bool = False  # noqa: N815 - the name that agents know
-    """All of the page instead of what is in sight."""
+    """The whole page instead of its visible part."""
 
 
 class Link(Model):
@@ -50,14 +50,14 @@ class Link(Model):
 
 
 class _Links(Model):
-    """What `drivers/browser/scripts/links.js` answers."""
+    """The result of `drivers/browser/scripts/links.js`."""
 
     found: Annotated[list[Link], Field(max_length=MAX_LINKS)]
     left: Annotated[int, Field(ge=0)]
 
 
 class ReadingTools:
-    """Tools that list, read and take pictures."""
+    """Tools that list, read and take screenshots."""
 
     tag = "browser-tools"
 
@@ -73,7 +73,7 @@ class ReadingTools:
         aliases=("sandbox_browser_get_clickable_elements",),
     )
     async def tool_elements(self, request: Targeted) -> Reply[str]:
-        """List what can be clicked, filled or chosen from, with the page's text between."""
+        """List the interactive elements, with the page's text between them."""
         return await with_hint(self._session, await self._outline.read(request))
 
     @operation("GET /v1/browser/tools/markdown", scope="browser", tool="browser_get_markdown", aliases=("sandbox_browser_get_markdown",))
@@ -84,7 +84,10 @@ class ReadingTools:
 
     @operation("GET /v1/browser/tools/links", scope="browser", tool="browser_read_links", aliases=("sandbox_browser_read_links",))
     async def tool_links(self, request: Targeted) -> Reply[list[Link]]:
-        """List the links of the page and its frames, at most 1,000 of each; of an address over 8,192 characters, the beginning and `…`."""
+        """List the links of the page and its frames, at most 1,000 of each.
+
+        URLs over 8,192 characters are shortened with `…`.
+        """
         async with driving(self._session, request, "reading the links") as driven:
             found = [await script_results.answer(frame, script("links"), None, _Links) for frame in shown_frames(driven)]
         links, left = [link for each in found for link in each.found], sum(each.left for each in found)
@@ -95,14 +98,14 @@ class ReadingTools:
         "POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",), acts="cdp"
     )
     async def tool_evaluate(self, request: EvaluateCall) -> Reply[Any]:
-        """Run JavaScript in the page and return what it gives."""
+        """Run JavaScript in the page and return its result."""
         shared = request.model_dump(exclude={"script"})
         reply: Reply[Any] = await self._reading.evaluate(EvaluateRequest(expression=request.script, **shared))
         return reply
 
     @operation("GET /v1/browser/tools/screenshot", scope="browser", tool="browser_screenshot", media_type=MEDIA_TYPES)
     async def tool_screenshot(self, request: ScreenshotCall) -> Blob:
-        """Take a picture of the page, or of one element."""
+        """Take a screenshot of the page, or of one element."""
         shared = request.model_dump(exclude={"name", "fullPage"})
         picture: Blob = await self._reading.page_screenshot(PageScreenshotRequest(full_page=request.fullPage, **shared))
         return picture

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import Conflict, InvalidArgument, NotFound, Unavailable
-from sandbox_server.drivers.clients import mcp_hub as module
-from sandbox_server.drivers.clients.mcp_hub import McpHubClient
+from sandbox_server.drivers.clients import mcp_process as module
+from sandbox_server.drivers.clients.mcp_process import McpProcessClient
 
 pytestmark = pytest.mark.anyio
 
 
 async def asked(folder: Path, answer: bytes) -> Any:
-    """Call a tool of a hub that answers this to anything."""
+    """Call a tool of an MCP process that answers this to anything."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -23,7 +23,7 @@ async def asked(folder: Path, answer: bytes) -> Any:
         writer.close()
 
     async with await asyncio.start_unix_server(serve, folder / "mcp.sock"):
-        return await McpHubClient(str(folder / "mcp.sock")).call("s", "t", {}, {})
+        return await McpProcessClient(str(folder / "mcp.sock")).call("s", "t", {}, {})
 
 
 def refusal(status: int, **told: Any) -> bytes:
@@ -56,4 +56,4 @@ async def test_a_hub_that_does_not_answer_about_its_servers_is_given_up(tmp_path
 
     async with await asyncio.start_unix_server(silence, tmp_path / "mcp.sock"):
         with pytest.raises(Unavailable):
-            await McpHubClient(str(tmp_path / "mcp.sock")).status({})
+            await McpProcessClient(str(tmp_path / "mcp.sock")).status({})

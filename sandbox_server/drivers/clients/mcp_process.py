@@ -1,4 +1,4 @@
-"""A client of the MCP process's internal socket: servers, tools and calls, in the name of the API's caller."""
+"""A client of the MCP process's internal socket: servers, tools and calls, as the API's caller."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from sandbox_server.core.identity import forwarded
 from sandbox_server.drivers.ipc.unix_http import exchange
 
 ANSWER_SECONDS = 90.0
-"""For an answer about servers and tools. A server that `npx` downloads first takes most of it."""
+"""Seconds for an answer about servers and tools. A server that `npx` downloads first takes most of it."""
 RETRY_AFTER = 1.0
 
 _KINDS: dict[str, type[Failure]] = {
@@ -29,7 +29,7 @@ _KINDS: dict[str, type[Failure]] = {
 }
 
 
-class McpHubClient:
+class McpProcessClient:
     """Sends requests to the MCP process; `headers` are those of the API's own caller."""
 
     def __init__(self, socket: str) -> None:
