@@ -13,6 +13,7 @@ from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.stats.toolbox import Toolbox
 from sandbox_server.drivers.storage.json_file import JsonFile
@@ -26,6 +27,8 @@ class MachineParts:
     settings: Settings
     isolation: isolation.Isolation
     processes: Processes
+    environment: ProcessEnvironment
+    """What new processes get beside the container's environment."""
     files: Files
     toolbox: Toolbox
     owner: BrowserClient
@@ -45,11 +48,13 @@ class MachineParts:
 def build_machine(settings: Settings) -> MachineParts:
     """Make the drivers."""
     paths, found = settings.paths, isolation.read(settings.paths.isolation)
-    processes = Processes(paths.socket("spawn"), RESTART_SECONDS)
+    environment = ProcessEnvironment()
+    processes = Processes(paths.socket("spawn"), RESTART_SECONDS, environment)
     return MachineParts(
         settings=settings,
         isolation=found,
         processes=processes,
+        environment=environment,
         files=Files(processes, home=settings.agent.home),
         toolbox=Toolbox(processes),
         owner=BrowserClient(paths.socket("cdp")),

@@ -27,6 +27,7 @@ def build_proxy(machine: MachineParts) -> Forwarding:
         JsonFile(paths.proxy_plan),
         Haproxy(paths.proxy),
         machine.processes,
+        machine.environment,
         machine.owner if machine.has_browser else None,
         enabled="proxy" not in settings.components.left_out,
     )

@@ -12,6 +12,7 @@ from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 from sandbox_server.core.operation import Operation
 from sandbox_server.core.results import Call, Event, NullCounts
 from sandbox_server.core.tool_allow_list import names_one
+from sandbox_server.core.unknown_fields import UnknownField
 
 type Proceed = Callable[[], Awaitable[object]]
 type Guard = Callable[[Operation, BaseModel | None, Call, Proceed], Awaitable[object]]
@@ -119,8 +120,9 @@ def validate(operation: Operation, fields: Mapping[str, object], *, strict: bool
     if issubclass(model, RootModel):
         return _built(model, {name: value for name, value in fields.items() if value is not None})
     known = model.model_fields
-    if strict and (unknown := sorted(set(fields) - set(known))):
-        raise InvalidArgument(f"{operation.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+    if strict and (unknown := set(fields) - set(known)):
+        first = UnknownField(min(unknown), "", frozenset(known) - fields.keys())
+        raise InvalidArgument(f"{operation.name} has no field {first}; it has {', '.join(sorted(known)) or 'none'}")
     given = {name: value for name, value in fields.items() if value is not None or name not in known or _takes_null(known[name])}
     return _built(model, given)
 

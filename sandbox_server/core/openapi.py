@@ -11,6 +11,7 @@ from typing import Any, Literal, get_type_hints
 from pydantic import BaseModel, RootModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
+from sandbox_server.core.openapi_events import event_schemas
 from sandbox_server.core.openapi_responses import RESPONSES, SCHEMAS, failures, success
 from sandbox_server.core.operation import Operation, Spec
 
@@ -33,6 +34,9 @@ def document(operations: Iterable[Operation], *, title: str, version: str) -> di
     for operation in described:
         entry = _entry(operation, schemas, components)
         paths.setdefault(operation.spec.path, {})[operation.spec.verb.lower()] = entry
+    streams = {operation.events.name: operation.events for operation in described if operation.events}
+    for name in sorted(streams):
+        _add(event_schemas(streams[name], lambda kind: _data_schema(kind, components)), components)
     components |= SCHEMAS
     return {
         "openapi": "3.1.0",
@@ -40,6 +44,12 @@ def document(operations: Iterable[Operation], *, title: str, version: str) -> di
         "paths": dict(sorted(paths.items())),
         "components": {"schemas": dict(sorted(components.items())), "responses": RESPONSES},
     }
+
+
+def _add(schemas: dict[str, Any], components: dict[str, Any]) -> None:
+    if taken := sorted(set(schemas) & set(components)):
+        raise ValueError(f"two schemas are named {taken[0]}")
+    components.update(schemas)
 
 
 def _inputs(spec: Spec) -> list[type[BaseModel]]:

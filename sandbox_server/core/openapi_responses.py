@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from sandbox_server.core.errors import FileErrorType
+from sandbox_server.core.openapi_events import SCHEMAS as EVENT_SCHEMAS
+from sandbox_server.core.openapi_events import event_stream
 from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.results import Blob, Content
 
@@ -28,7 +30,8 @@ _VALIDATION_ERROR: dict[str, Any] = {
                     "type": {"type": "string"},
                 },
             },
-        }
+        },
+        "hint": {"type": "string", "description": "The fields that were sent and do not exist, if there are any."},
     },
 }
 
@@ -75,6 +78,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "FileOperationError": _FILE_ERROR,
     "Failure": _FAILURE,
     "EventStream": _EVENTS,
+    **EVENT_SCHEMAS,
 }
 """The document's schemas that no operation's models hold."""
 
@@ -109,7 +113,7 @@ def success(operation: Operation, result: Callable[[], dict[str, Any]]) -> dict[
     for media_type in (spec.media_types or ("application/octet-stream",)) if is_bytes(spec) else ():
         content[media_type] = {"schema": {"type": "string"} if media_type.startswith("text/") else {"type": "string", "format": "binary"}}
     if spec.streams or operation.stream:
-        content["text/event-stream"] = {"schema": {"$ref": _REF.format(model="EventStream")}}
+        content["text/event-stream"] = event_stream(operation.events)
     return {"description": "Successful Response", "content": content}
 
 

@@ -10,10 +10,11 @@ from pydantic import BaseModel
 from sandbox_server.core.control import Reach
 from sandbox_server.core.deprecation import Deprecation
 from sandbox_server.core.identity import Scope
-from sandbox_server.core.results import Body, Call, Event, Reply, Socket, Upload
+from sandbox_server.core.results import Body, Call, Event, EventTypes, Reply, Socket, Upload
 
 _SPEC = "__operation__"
 _STREAM_OF = "__stream_of__"
+_EVENTS = "__events__"
 
 MAX_BODY = 16 << 20
 """Default limit in bytes of a JSON body."""
@@ -67,6 +68,8 @@ class Spec:
     """Limit in bytes of the JSON body."""
     deprecated: Deprecation | None = None
     """The deprecation of the operation, if any."""
+    events: EventTypes | None = None
+    """The types of the events of its stream, if it is one and says so."""
     socket: bool = False
     request: type[BaseModel] | None = None
     parameters: dict[str, str] = field(default_factory=dict)
@@ -89,6 +92,8 @@ class Operation:
     run: Method
     stream: Method | None = None
     stream_parameters: dict[str, str] = field(default_factory=dict)
+    events: EventTypes | None = None
+    """What its stream gives, in either form, if that is said."""
 
     @property
     def name(self) -> str:
@@ -119,6 +124,7 @@ def operation(
     ends_with_client: bool = False,
     max_body: int = MAX_BODY,
     deprecated: Deprecation | None = None,
+    events: EventTypes | None = None,
 ) -> Callable[[Method], Method]:
     """Make a method an operation.
 
@@ -136,6 +142,7 @@ def operation(
     - `max_body`: limit of the JSON body in bytes. Operations that take whole files need more.
     - `risky`: whether a given request should get a checkpoint before it, if the settings ask for checkpoints.
     - `deprecated`: the deprecation, for the API document and the headers of every answer.
+    - `events`: the types of the events that an async iterator of `Event` yields, for the API document.
     - `tool`: the name for agents. `aliases` are older names that still work and are not listed.
     """
     verb, path = _parse(route)
@@ -164,6 +171,7 @@ def operation(
             ends_with_client=ends_with_client,
             max_body=max_body,
             deprecated=deprecated,
+            events=events,
             **_docs(method),
         )
         setattr(method, _SPEC, spec)
@@ -195,11 +203,15 @@ def socket(path: str, *, scope: Access, shows: bool = False) -> Callable[[Method
     return declare
 
 
-def stream_of(method: Method) -> Callable[[Method], Method]:
-    """Make an async generator of `Event` the streaming form of an operation, chosen by `Accept: text/event-stream`."""
+def stream_of(method: Method, *, events: EventTypes | None = None) -> Callable[[Method], Method]:
+    """Make an async generator of `Event` the streaming form of an operation, chosen by `Accept: text/event-stream`.
+
+    `events` says in the API document what it gives.
+    """
 
     def declare(stream: Method) -> Method:
         setattr(stream, _STREAM_OF, method.__name__)
+        setattr(stream, _EVENTS, events)
         return stream
 
     return declare
@@ -220,6 +232,7 @@ def operations(feature: Feature) -> Iterator[Operation]:
                 getattr(feature, name),
                 stream,
                 stream_parameters,
+                getattr(stream, _EVENTS, spec.events),
             )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -72,6 +72,15 @@ class Event:
     event: str
     data: object
     id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventTypes:
+    """The events of a stream, for the API document: of what type `data` is, by the event's name."""
+
+    name: str
+    """Of the schema of any of them, such as `ControlEvent`; an event's own has its name behind it."""
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

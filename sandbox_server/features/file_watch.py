@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Event, FileError, Model, NotFound, Reply, operation
+from sandbox_server.core import Call, Event, EventTypes, FileError, Model, NotFound, Reply, operation
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.operations import FileAccess
 from sandbox_server.drivers.watches.watches import MAX_EVENTS, Watch, Watches, WatchEvent
@@ -123,6 +123,28 @@ class FileEvent(Model):
     """Why events were lost."""
 
 
+class MissedEvents(Model):
+    """Events of a watcher that are no longer held."""
+
+    watcher_id: str
+    missed: int
+    """How many."""
+    reason: str
+
+
+EVENTS = EventTypes(
+    "FileWatchEvent",
+    {
+        "watch_started": FileWatcher,
+        "file_change": FileEvent,
+        "overflow": FileEvent | MissedEvents,
+        "watch_lost": FileEvent,
+        "watch_restored": FileEvent,
+        "watch_stopped": WatcherRef,
+    },
+)
+
+
 class PolledEvents(Model):
     """Events of one watcher."""
 
@@ -187,7 +209,7 @@ class FileWatch:
         await self._watches.add(watch)
         return _with_flat_fields(_watcher(watch))
 
-    @operation("GET /v1/file/watch/{watcher_id}/events", scope="files", operation_id="watch_events")
+    @operation("GET /v1/file/watch/{watcher_id}/events", scope="files", operation_id="watch_events", events=EVENTS)
     async def watch_events(self, request: WatcherRef, call: Call) -> AsyncIterator[Event]:
         """Stream the events of a watcher as they happen.
 
@@ -247,11 +269,11 @@ async def _stream(watch: Watch, cursor: int) -> AsyncIterator[Event]:
         events, _ = watch.after(cursor, MAX_EVENTS)
         if events and events[0].seq > cursor + 1:
             missed = events[0].seq - cursor - 1
-            yield Event("overflow", {"watcher_id": watch.id, "missed": missed, "reason": "these events are no longer held"})
+            yield Event("overflow", MissedEvents(watcher_id=watch.id, missed=missed, reason="these events are no longer held"))
         for event in events:
             cursor = event.seq
             yield Event(_STREAMED.get(event.type, "file_change"), _event(event), f"{watch.id}:{cursor}")
-    yield Event("watch_stopped", {"watcher_id": watch.id})
+    yield Event("watch_stopped", WatcherRef(watcher_id=watch.id))
 
 
 async def _first_event(watch: Watch, request: FileWaitRequest) -> FileEvent | None:

@@ -169,6 +169,23 @@ def _response_changes(old: Schema, new: Schema, compare: Comparison) -> Iterator
                 yield f"response {status}: no longer {media_type}"
             else:
                 yield from compare.changes(content.get("schema", {}), contents[media_type].get("schema", {}), "response")
+                yield from _event_changes(content, contents[media_type], compare)
+
+
+def _event_changes(old: Schema, new: Schema, compare: Comparison) -> Iterator[str]:
+    """Events may be added, and none may go."""
+    before, after = _events(old, compare.old), _events(new, compare.new)
+    for name, schema in before.items():
+        if name not in after:
+            yield f"event {name}: removed"
+        else:
+            yield from compare.changes(schema, after[name], f"event {name}")
+
+
+def _events(content: Schema, components: Mapping[str, Schema]) -> dict[str, Schema]:
+    """The schemas of a stream's events by name."""
+    found = [schema for _, schema in alternatives(content["x-itemSchema"], components)] if "x-itemSchema" in content else []
+    return {schema["properties"]["event"]["const"]: schema for schema in found}
 
 
 def _as_object(entry: Schema) -> Schema:

@@ -27,7 +27,17 @@ DOCUMENT: dict[str, Any] = {
                 "summary": "Make a thing.",
                 "parameters": [{"in": "query", "name": "dry", "required": False, "schema": {"type": "boolean", "default": False}}],
                 "requestBody": {"required": True, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NewThing"}}}},
-                "responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}},
+                "responses": {
+                    "200": {
+                        "content": {
+                            "application/json": {"schema": {"$ref": "#/components/schemas/Thing"}},
+                            "text/event-stream": {
+                                "schema": {"type": "string"},
+                                "x-itemSchema": {"$ref": "#/components/schemas/ThingEvent"},
+                            },
+                        }
+                    }
+                },
             }
         }
     },
@@ -50,6 +60,17 @@ DOCUMENT: dict[str, Any] = {
                     "parts": {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}},
                 },
                 "required": ["size", "state"],
+            },
+            "ThingEvent": {"oneOf": [{"$ref": "#/components/schemas/ThingEventMade"}, {"$ref": "#/components/schemas/ThingEventGone"}]},
+            "ThingEventMade": {
+                "type": "object",
+                "properties": {"event": {"type": "string", "const": "made"}, "data": {"$ref": "#/components/schemas/Thing"}},
+                "required": ["event", "data"],
+            },
+            "ThingEventGone": {
+                "type": "object",
+                "properties": {"event": {"type": "string", "const": "gone"}, "data": {"type": "object", "properties": {}}},
+                "required": ["event", "data"],
             },
         }
     },
@@ -106,6 +127,20 @@ def changed(change: Change) -> dict[str, Any]:
 )
 def test_a_breaking_change_is_found(change: Change, found: str) -> None:
     assert found in breaking_changes(DOCUMENT, changed(change))
+
+
+def test_an_event_that_goes_or_loses_a_field_is_found() -> None:
+    gone, poorer, richer = copy.deepcopy(DOCUMENT), copy.deepcopy(DOCUMENT), copy.deepcopy(DOCUMENT)
+    gone["components"]["schemas"]["ThingEvent"]["oneOf"].pop()
+    poorer["components"]["schemas"]["ThingEventMade"]["properties"]["data"] = {
+        "type": "object",
+        "properties": {"size": {"type": "integer"}},
+    }
+    richer["components"]["schemas"]["ThingEventGone"]["properties"]["data"]["properties"]["why"] = {"type": "string"}
+
+    assert breaking_changes(DOCUMENT, gone) == ["POST /v1/thing event gone: removed"]
+    assert "POST /v1/thing event made.data.state: removed" in breaking_changes(DOCUMENT, poorer)
+    assert breaking_changes(gone, DOCUMENT) == breaking_changes(DOCUMENT, richer) == []
 
 
 def test_a_removed_operation_is_found() -> None:

@@ -118,6 +118,19 @@ def test_no_two_operations_share_a_name_within_a_tag() -> None:
     assert len(names) == len(set(names))
 
 
+def test_every_stream_says_what_its_events_are() -> None:
+    streams = [content["text/event-stream"] for entry in MINE.values() if "text/event-stream" in (content := _contents(entry))]
+    named = [stream["x-itemSchema"]["$ref"].rsplit("/", 1)[1] for stream in streams]
+
+    assert len(named) == 9
+    assert all(len(OURS["components"]["schemas"][name]["oneOf"]) >= 2 for name in named)
+
+
+def _contents(entry: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = entry["responses"]["200"].get("content", {})
+    return found
+
+
 def test_no_two_operations_share_an_id_and_no_schema_is_named_after_a_module() -> None:
     ids = [entry["operationId"] for entry in MINE.values()]
 

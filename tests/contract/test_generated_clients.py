@@ -114,3 +114,15 @@ def test_a_typescript_client_and_a_program_that_uses_it_pass_strict_types(typesc
     (typescript_client / "tsconfig.json").write_text(json.dumps(settings), "utf-8")
 
     run(NODE, PACKAGES / "typescript/bin/tsc", "--project", ".", cwd=typescript_client)
+
+
+def test_the_page_names_the_schema_of_each_streams_events(document: str) -> None:
+    streams = {
+        f"{verb.upper()} {path}": content["x-itemSchema"]["$ref"].rsplit("/", 1)[1]
+        for path, verbs in json.loads(document)["paths"].items()
+        for verb, entry in verbs.items()
+        if (content := entry["responses"]["200"].get("content", {}).get("text/event-stream"))
+    }
+    rows = re.findall(r"^\| (`[A-Z].+) \| `(\w+)` \|$", SECTION, re.MULTILINE)
+
+    assert {operation.strip("`"): name for operations, name in rows for operation in operations.split(", ")} == streams

@@ -2,9 +2,24 @@ from collections.abc import AsyncIterator
 from datetime import date
 from typing import Any, Literal
 
+import pytest
 from pydantic import Field
 
-from sandbox_server.core import Blob, Body, Content, Deprecation, Event, Model, Reply, Socket, Upload, operation, socket, stream_of
+from sandbox_server.core import (
+    Blob,
+    Body,
+    Content,
+    Deprecation,
+    Event,
+    EventTypes,
+    Model,
+    Reply,
+    Socket,
+    Upload,
+    operation,
+    socket,
+    stream_of,
+)
 from sandbox_server.core.openapi import document, field_docs
 from sandbox_server.core.operation import operations
 
@@ -56,7 +71,7 @@ class Feature:
     async def change(self, request: Outer) -> None:
         """Change one."""
 
-    @stream_of(change)
+    @stream_of(change, events=EventTypes("ThingEvent", {"thing_changed": Outer, "all": list[Inner]}))
     async def change_events(self, request: Outer) -> AsyncIterator[Event]:
         """Tell of changes."""
         yield Event("x", None)
@@ -201,7 +216,29 @@ def test_streams_and_bytes_have_their_media_types() -> None:
 
 
 def test_a_stream_is_described_as_events() -> None:
-    assert content("get", "/v1/events")["text/event-stream"]["schema"] == {"$ref": "#/components/schemas/EventStream"}
+    assert content("get", "/v1/events")["text/event-stream"] == {"schema": {"$ref": "#/components/schemas/EventStream"}}
+
+
+def test_a_stream_that_says_what_its_events_are_names_their_schema() -> None:
+    stream = content("put", "/v1/things")["text/event-stream"]
+
+    assert stream["schema"] == {"$ref": "#/components/schemas/EventStream"}
+    assert stream["x-itemSchema"] == {"$ref": "#/components/schemas/ThingEvent"}
+    assert SCHEMAS["ThingEventThingChanged"]["properties"]["data"] == {"$ref": "#/components/schemas/Outer"}
+    assert SCHEMAS["ThingEventAll"]["properties"]["data"] == {"type": "array", "items": {"$ref": "#/components/schemas/Inner"}}
+
+
+def test_a_schema_of_an_event_takes_no_other_schemas_name() -> None:
+    class Taken:
+        tag = "taken"
+
+        @operation("GET /v1/taken", scope="view", events=EventTypes("Outer", {"told": Outer}))
+        async def events(self) -> AsyncIterator[Event]:
+            """Tell of it."""
+            yield Event("told", None)
+
+    with pytest.raises(ValueError, match="two schemas are named Outer"):
+        document(operations(Taken()), title="t", version="1")
 
 
 def test_what_can_be_wrong_with_fields_is_described_where_there_are_any() -> None:

@@ -10,6 +10,7 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.watches import watches as driver
 from sandbox_server.drivers.watches.watches import Watch, Watches
 from sandbox_server.features.file_watch import (
+    EVENTS,
     CreateWatchRequest,
     FileEvent,
     FileWaitRequest,
@@ -18,6 +19,7 @@ from sandbox_server.features.file_watch import (
     PollRequest,
     WatcherRef,
 )
+from tests.event_types import assert_declared
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -46,7 +48,13 @@ async def stream(watch: FileWatch, watcher: FileWatcher, after: str | None = Non
     events: AsyncIterator[Event] = await watch.watch_events(
         WatcherRef(watcher_id=watcher.watcher_id), Call(Caller("test"), "1", last_event_id=after)
     )
-    return events
+    return checked(events)
+
+
+async def checked(events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    async for event in events:
+        assert_declared(EVENTS, [event])
+        yield event
 
 
 async def test_an_answer_has_the_envelope_and_the_bare_values(watch: FileWatch, home: Path) -> None:

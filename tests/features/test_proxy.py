@@ -7,6 +7,7 @@ import pytest
 from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features import proxy as module
@@ -34,7 +35,9 @@ def haproxy() -> Told:
 
 @pytest.fixture
 async def proxy(haproxy: Told, tmp_path: Path) -> AsyncIterator[ForwardProxy]:
-    async with ForwardProxy(load({}).proxy, JsonFile(f"{tmp_path}/proxy.json"), haproxy, Processes("/nowhere"), None) as made:
+    async with ForwardProxy(
+        load({}).proxy, JsonFile(f"{tmp_path}/proxy.json"), haproxy, Processes("/nowhere"), ProcessEnvironment(), None
+    ) as made:
         yield made
 
 

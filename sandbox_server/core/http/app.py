@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
+from sandbox_server.core import unknown_fields
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, ResourceExhausted, Unauthenticated
 from sandbox_server.core.http.client_disconnect import while_connected
@@ -31,6 +32,8 @@ from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.quota import Reservation, run_unless_evicted
 from sandbox_server.core.results import Call, Content, Event, Slashes
 
+HINT = "X-Sandbox-Hint"
+"""Header of an answer to a request with fields that its operation does not have: the hint that names them, in ASCII."""
 PLACE_TAKEN = 4429
 """Close code of a WebSocket whose caller has no slot, or was evicted."""
 
@@ -97,6 +100,8 @@ def _stamped(endpoint: Endpoint, stamp: Stamp) -> Endpoint:
     async def stamped(request: Request) -> Response:
         response = await endpoint(request)
         response.headers.update(stamp())
+        if hint := _hint_of(request):
+            response.headers[HINT] = hint.encode("ascii", "backslashreplace").decode()
         return response
 
     return stamped
@@ -115,10 +120,12 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> E
             with limits.calls.take(name, person=person), limits.body_bytes.take(name, person=person, size=0) as body:
                 return await answer(request, call, body)
         except Exception as error:  # noqa: BLE001 - the top of a call: a defect is answered and logged under an id
-            return error_response(error, spec)
+            return error_response(error, spec, _hint_of(request))
 
     async def answer(request: Request, call: Call, body: Reservation | None) -> Response:
         fields = await fields_of(request, spec, body)
+        if spec.reads_json:
+            request.state.hint = unknown_fields.hint(spec.request, fields, inner_only=call.surface != "http")
         if spec.streams or (operation.stream and _wants_events(request)):
             return await _events(operation, dispatcher, fields, call, limits)
         calling = dispatcher.call(operation, fields, call, _injected_values(operation, request))
@@ -158,7 +165,13 @@ def _response(result: object, request: Request, spec: Spec, call: Call, limits: 
     if hasattr(result, "__aiter__"):
         place = _place(limits, call, evicted)
         return _lasting(event_stream(cast("AsyncIterator[Event]", result), evicted), place)
-    return result_response(result, spec)
+    return result_response(result, spec, _hint_of(request))
+
+
+def _hint_of(request: Request) -> str | None:
+    """What the caller should know of its request."""
+    found: str | None = getattr(request.state, "hint", None)
+    return found
 
 
 def _socket_endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> Callable[[WebSocket], object]:

@@ -14,6 +14,7 @@ from sandbox_server.drivers.proxy.configuration import configuration
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.routing_plan import ProxyPlan, configured, restored, stored
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings.kinds import Secret
 from sandbox_server.settings.proxy import ProxySettings as Settings
@@ -44,7 +45,7 @@ def load(settings: Settings, file: JsonFile) -> ProxyPlan:
 
 
 class ForwardProxy:
-    """Keeps the plan. New processes that `processes` starts are pointed at the proxy while there is something for it to do."""
+    """Keeps the plan. `environment` points new processes at the proxy while there is something for it to do."""
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class ForwardProxy:
         file: JsonFile,
         haproxy: Haproxy,
         processes: Processes,
+        environment: ProcessEnvironment,
         browser: ProxiedBrowser | None,
         *,
         enabled: bool = True,
@@ -60,6 +62,7 @@ class ForwardProxy:
         self._file = file
         self._haproxy = haproxy
         self._processes = processes
+        self._environment = environment
         self._browser = browser
         self._enabled = enabled
         self._changing = asyncio.Lock()
@@ -115,7 +118,7 @@ class ForwardProxy:
             self._known = await self._places(plan)
 
     def _point(self) -> None:
-        self._processes.environment = self._settings.environment if self.plan.in_use else {}
+        self._environment.replace(self._settings.environment if self.plan.in_use else {})
 
     async def _resume(self) -> None:
         """Serve again by the plan that there was; the process that owns the browser reads by itself that there is one."""

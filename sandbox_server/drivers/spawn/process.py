@@ -29,6 +29,7 @@ from sandbox_server.drivers.ipc import connect_with_retry, descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
 from sandbox_server.drivers.spawn.child_setup import OOM_SCORE
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
+from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 
 START_TIMEOUT = 30.0
 """Seconds for a process to start. A working directory on a dead network file system would block for ever."""
@@ -130,14 +131,18 @@ class Process:
 class Processes:
     """Starts processes of the agent through the spawner at `socket_path`.
 
-    Waits up to `retry_seconds` seconds for the spawner.
+    Waits up to `retry_seconds` seconds for the spawner. Each process gets the variables that `environment` has at its start.
     """
 
-    def __init__(self, socket_path: str, retry_seconds: float = 0.0) -> None:
+    def __init__(self, socket_path: str, retry_seconds: float = 0.0, environment: ProcessEnvironment | None = None) -> None:
         self._socket_path = socket_path
         self._retry_seconds = retry_seconds
-        self.environment: Mapping[str, str] = {}
-        """Variables that processes get beside the container's environment. It may be replaced."""
+        self._environment = environment or ProcessEnvironment()
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables that processes get beside the container's environment."""
+        return self._environment.variables
 
     async def start(
         self,

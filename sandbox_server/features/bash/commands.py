@@ -29,7 +29,7 @@ from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.command import BashCommand, OutputLimit
-from sandbox_server.features.bash.follow import BashPosition, follow
+from sandbox_server.features.bash.follow import EVENTS, BashPosition, follow
 from sandbox_server.features.bash.output import BashOutputRequest, BashOutputResult, DecodedOutput, Seconds, excerpt
 from sandbox_server.features.bash.session import (
     BashExecResult,
@@ -144,7 +144,7 @@ class Bash:
         more = stdout.end < command.stdout.spool.size or stderr.end < command.stderr.spool.size
         return Reply(session.result(command, state, stdout, stderr), hint=_hint(command, more=more and ended))
 
-    @stream_of(exec_command)
+    @stream_of(exec_command, events=EVENTS)
     async def stream_exec(self, request: BashExecRequest, call: Call) -> AsyncIterator[Event]:
         """Run a command and stream its output as events, or resume after `Last-Event-ID`."""
         if call.last_event_id:
@@ -173,7 +173,7 @@ class Bash:
         more = result.offset < command.stdout.end or result.stderr_offset < command.stderr.end
         return Reply(result, hint=_hint(command, more=more and command.ended))
 
-    @stream_of(output)
+    @stream_of(output, events=EVENTS)
     async def stream_output(self, request: BashOutputRequest, call: Call) -> AsyncIterator[Event]:
         """Stream the output of a command until it has ended."""
         if call.last_event_id:

@@ -4,13 +4,38 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-from sandbox_server.core import Event, InvalidArgument
-from sandbox_server.features.bash.command import BashCommand, StreamName
+from sandbox_server.core import Event, EventTypes, InvalidArgument, Model
+from sandbox_server.features.bash.command import BashCommand, BashCommandState, StreamName
 from sandbox_server.features.bash.output import read_text
 
 STREAMS: tuple[StreamName, ...] = ("stdout", "stderr")
 CHUNK = 64 << 10
 """Bytes of output in one event."""
+
+
+class BashProgress(BashCommandState):
+    """A command's status, and up to where its output was given."""
+
+    session_id: str
+    offset: int
+    """Of the session's standard output."""
+    stderr_offset: int
+    seq: int
+    """Bytes of both streams."""
+
+
+class BashOutputPiece(Model):
+    """A piece of a command's output."""
+
+    stream: StreamName
+    data: str
+    offset: int
+    """Up to where the stream was given with it."""
+    seq: int
+    """Bytes of both streams up to here."""
+
+
+EVENTS = EventTypes("BashCommandEvent", {"status": BashProgress, "output": BashOutputPiece, "exit": BashProgress})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +101,12 @@ async def _read(command: BashCommand, name: StreamName, position: BashPosition, 
 
 def _output(name: StreamName, text: str, position: BashPosition) -> Event:
     offset = position.stdout if name == "stdout" else position.stderr
-    return Event("output", {"stream": name, "data": text, "offset": offset, "seq": position.seq}, str(position))
+    piece = BashOutputPiece(stream=name, data=text, offset=offset, seq=position.seq)
+    return Event("output", piece.model_dump(), str(position))
 
 
 def _described(event: str, command: BashCommand, position: BashPosition) -> Event:
-    info = command.state().model_dump()
-    offsets = {"offset": position.stdout, "stderr_offset": position.stderr, "seq": position.seq}
-    return Event(event, {"session_id": position.session_id, **info, **offsets}, str(position))
+    progress = BashProgress(
+        **dict(command.state()), session_id=position.session_id, offset=position.stdout, stderr_offset=position.stderr, seq=position.seq
+    )
+    return Event(event, progress.model_dump(), str(position))

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from sandbox_server.core import Call, Event, Failure, Model, PermissionDenied, Unavailable, operation
+from sandbox_server.core import Call, Event, EventTypes, Failure, Model, PermissionDenied, Unavailable, operation
 from sandbox_server.core.control import ALL_REACHES, Reach
 from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.control_state import ControlChange, ControlState, HiddenState, state_of
@@ -67,6 +67,9 @@ class Subject(Model):
     """Who asked."""
 
 
+EVENTS = EventTypes("ControlEvent", {"control": ControlChange})
+
+
 class FreshWindows(Protocol):
     """What opens windows for who is private."""
 
@@ -87,7 +90,7 @@ class ControlLease:
         """Tell who drives: the agent, a person, both or nobody."""
         return state_of(self._keeper, call.caller)
 
-    @operation("GET /v1/control/events", scope="view")
+    @operation("GET /v1/control/events", scope="view", events=EVENTS)
     async def control_events(self, call: Call) -> AsyncIterator[Event]:
         """Follow who drives: the state as it is, then every change, as server-sent events.
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
-from sandbox_server.core import Call, Caller, Event, Model, PermissionDenied, Reply, operation
+from sandbox_server.core import Call, Caller, Event, EventTypes, Model, PermissionDenied, Reply, operation
 from sandbox_server.features.handoff.handoff import WAIT_SECONDS, AnswerHandoff, AskPerson, Handoff, HandoffRef
 from sandbox_server.features.handoff.queue import HandoffQueue
 
@@ -31,6 +31,7 @@ class DropSecret(HandoffRef):
     """The value for the page. It is neither stored nor returned."""
 
 
+EVENTS = EventTypes("HandoffEvent", {"handoffs": list[Handoff]})
 WITHHELD: dict[str, Any] = {"note": "", "choice": None, "values": {}, "dropped": [], "receipt": None, "deliveries": []}
 """Replaces the parts of an answer that not everyone with the scope `view` may see."""
 STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
@@ -67,7 +68,7 @@ class Handoffs:
         """List handoffs. Answers are visible to the requester, to people who may control, and to admins."""
         return [_visible_to(call.caller, each) for each in self._queue.listed(request.status)]
 
-    @operation("GET /v1/handoffs/events", scope="view")
+    @operation("GET /v1/handoffs/events", scope="view", events=EVENTS)
     async def handoff_events(self, call: Call) -> AsyncIterator[Event]:
         """Stream all open handoffs, now and after every change."""
         return self._follow(call.caller)

@@ -56,6 +56,29 @@ class JupyterOutput(Model):
     traceback: list[str] | None = None
 
 
+class JupyterOutputPiece(JupyterOutput):
+    """One output, as it is put out; what it does not have is left out."""
+
+    seq: int
+    """Its number, from 1."""
+
+
+class JupyterProgress(Model):
+    """How far an execution has come."""
+
+    session_id: str
+    msg_id: str
+    """Id of this execution."""
+    status: ExecutionStatus
+    execution_count: int | None
+    exit_code: int | None
+    dropped_bytes: int
+    """Bytes of output over the limit, of which nothing is kept."""
+    hint: str | None
+    seq: int
+    """Outputs up to here."""
+
+
 class JupyterExecuteResponse(Model):
     """The result."""
 

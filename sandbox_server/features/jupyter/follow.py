@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-from sandbox_server.core import Event, InvalidArgument
+from sandbox_server.core import Event, EventTypes, InvalidArgument
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.features.jupyter.execution import output_model
+from sandbox_server.features.jupyter.execution import JupyterOutputPiece, JupyterProgress, output_model
+
+EVENTS = EventTypes("JupyterExecutionEvent", {"status": JupyterProgress, "output": JupyterOutputPiece, "exit": JupyterProgress})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ async def follow(execution: Execution, position: ExecutionPosition) -> AsyncIter
         change, ended = execution.change(), execution.ended  # before reading: what comes after is another change
         for output in execution.outputs[position.seen :]:
             position = replace(position, seen=position.seen + 1)
-            yield Event("output", output_model(output).model_dump(exclude_none=True) | {"seq": position.seen}, str(position))
+            piece = JupyterOutputPiece(**dict(output_model(output)), seq=position.seen)
+            yield Event("output", piece.model_dump(exclude_none=True), str(position))
         if ended:
             yield _described("exit", execution, position)
             return
@@ -46,14 +49,14 @@ async def follow(execution: Execution, position: ExecutionPosition) -> AsyncIter
 
 
 def _described(event: str, execution: Execution, position: ExecutionPosition) -> Event:
-    told = {
-        "session_id": position.session_id,
-        "msg_id": execution.id,
-        "status": execution.status,
-        "execution_count": execution.execution_count,
-        "exit_code": execution.exit_code,
-        "dropped_bytes": execution.dropped,
-        "hint": "; ".join(execution.notes) or None,
-        "seq": position.seen,
-    }
-    return Event(event, told, str(position))
+    progress = JupyterProgress(
+        session_id=position.session_id,
+        msg_id=execution.id,
+        status=execution.status,
+        execution_count=execution.execution_count,
+        exit_code=execution.exit_code,
+        dropped_bytes=execution.dropped,
+        hint="; ".join(execution.notes) or None,
+        seq=position.seen,
+    )
+    return Event(event, progress.model_dump(), str(position))

@@ -10,7 +10,7 @@ from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.session import JupyterSession
 from sandbox_server.drivers.kernels.sessions import KernelSessions
 from sandbox_server.features.jupyter.execution import DEFAULT_TIMEOUT, JupyterExecuteRequest, JupyterExecuteResponse, answer
-from sandbox_server.features.jupyter.follow import ExecutionPosition, follow
+from sandbox_server.features.jupyter.follow import EVENTS, ExecutionPosition, follow
 
 
 class JupyterInfoResponse(Model):
@@ -101,7 +101,7 @@ class Jupyter:
         await execution.wait()
         return answer(session, execution)
 
-    @stream_of(execute_code)
+    @stream_of(execute_code, events=EVENTS)
     async def stream_execute(self, request: JupyterExecuteRequest, call: Call) -> AsyncIterator[Event]:
         """Run Python code and stream its outputs, or resume an execution after `Last-Event-ID`."""
         if call.last_event_id:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from sandbox_server.core import Call, Event, InvalidArgument, Model, NotFound, operation, stream_of
+from sandbox_server.core import Call, Event, EventTypes, InvalidArgument, Model, NotFound, operation, stream_of
 from sandbox_server.drivers.recorder.event_log import Entry
 from sandbox_server.drivers.recorder.journal import ActorType, Journal
 
@@ -76,6 +76,9 @@ class RecordedEvent(Model, extra="allow"):
     """SHA-256 over the hash of the event before and the event as it is written."""
 
 
+EVENTS = EventTypes("RecorderEvent", {"event": RecordedEvent})
+
+
 class RecordedEventList(Model):
     events: list[RecordedEvent]
     """The oldest first. What else an event holds depends on its kind."""
@@ -122,7 +125,7 @@ class EventLogReader:
             raise NotFound(f"there is no event {request.n}: it was not recorded, or made room", n=request.n)
         return RecordedEvent(**found[0])
 
-    @stream_of(read_events)
+    @stream_of(read_events, events=EVENTS)
     async def follow_events(self, request: ReadEvents, call: Call) -> AsyncIterator[Event]:
         """Follow who does what."""
         return self._follow(request, _number(call.last_event_id) if call.last_event_id else request.after)

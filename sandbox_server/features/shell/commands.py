@@ -11,7 +11,7 @@ from sandbox_server.drivers.shells.risky_commands import is_risky
 from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell.command import BashCommandStatus, ConsoleRecord, RunningCommand
 from sandbox_server.features.shell.durations import Seconds, WholeSeconds
-from sandbox_server.features.shell.follow import ShellPosition, follow
+from sandbox_server.features.shell.follow import EVENTS, ShellPosition, follow
 from sandbox_server.features.shell.hints import join_hints
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_profile import ShellProfile
@@ -106,7 +106,7 @@ class ShellCommands:
         """
         return await self._finish(*await self._start(request))
 
-    @stream_of(exec_command)
+    @stream_of(exec_command, events=EVENTS)
     async def stream_exec(self, request: ShellExecRequest, call: Call) -> AsyncIterator[Event]:
         """Run a command and give its output as events, or go on with one after `Last-Event-ID`."""
         if call.last_event_id:

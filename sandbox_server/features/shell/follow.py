@@ -5,13 +5,53 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox_server.core import Event, InvalidArgument
+from pydantic import Field
+
+from sandbox_server.core import Event, EventTypes, InvalidArgument, Model
 from sandbox_server.core.tasks import start_task
-from sandbox_server.features.shell.command import RunningCommand
+from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
 from sandbox_server.features.shell.text import increment
 
 CHUNK = 64 << 10
 """Bytes of output in one event, about."""
+
+
+class ShellCommandProgress(Model):
+    """A command's status, and up to where its output was given."""
+
+    session_id: str
+    command: str
+    status: BashCommandStatus
+    exit_code: int | None
+    """Exit code, where one was observed."""
+    hint: str | None
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellOutputPiece(Model):
+    """A piece of what a command, or the terminal, wrote, as plain text."""
+
+    output: str
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellGap(Model):
+    """Bytes that are not kept any more."""
+
+    start: int = Field(serialization_alias="from", description="Offset of the first.")
+    end: int = Field(serialization_alias="to", description="Offset behind the last.")
+    size: int = Field(serialization_alias="bytes", description="How many there are.")
+
+
+EVENTS = EventTypes(
+    "ShellCommandEvent", {"status": ShellCommandProgress, "output": ShellOutputPiece, "gap": ShellGap, "exit": ShellCommandProgress}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +79,14 @@ class ShellPosition:
 
 def gap_event(position: ShellPosition, start: int) -> Event:
     """Say that bytes between a position and `start` are not kept any more."""
-    return Event("gap", {"from": position.offset, "to": start, "bytes": start - position.offset}, str(replace(position, offset=start)))
+    gap = ShellGap(start=position.offset, end=start, size=start - position.offset)
+    return Event("gap", gap.model_dump(by_alias=True), str(replace(position, offset=start)))
 
 
 def output_event(position: ShellPosition, text: str) -> Event:
     """Say what came up to `position`."""
-    return Event("output", {"output": text, "offset": position.offset, "seq": position.offset}, str(position))
+    piece = ShellOutputPiece(output=text, offset=position.offset, seq=position.offset)
+    return Event("output", piece.model_dump(), str(position))
 
 
 async def follow(command: RunningCommand, position: ShellPosition, timeout: float | None, no_change_timeout: float) -> AsyncIterator[Event]:
@@ -74,14 +116,14 @@ async def follow(command: RunningCommand, position: ShellPosition, timeout: floa
         settled.cancel()
 
 
-def _described(event: str, command: RunningCommand, position: ShellPosition, status: str) -> Event:
-    result = {
-        "session_id": position.session_id,
-        "command": command.text,
-        "status": status,
-        "exit_code": command.exit_code,
-        "hint": command.hint,
-        "offset": position.offset,
-        "seq": position.offset,
-    }
-    return Event(event, result, str(position))
+def _described(event: str, command: RunningCommand, position: ShellPosition, status: BashCommandStatus) -> Event:
+    progress = ShellCommandProgress(
+        session_id=position.session_id,
+        command=command.text,
+        status=status,
+        exit_code=command.exit_code,
+        hint=command.hint,
+        offset=position.offset,
+        seq=position.offset,
+    )
+    return Event(event, progress.model_dump(), str(position))

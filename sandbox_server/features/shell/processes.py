@@ -9,7 +9,7 @@ from sandbox_server.features.shell.follow import ShellPosition
 from sandbox_server.features.shell.hints import join_hints
 from sandbox_server.features.shell.session_profile import ShellId
 from sandbox_server.features.shell.sessions import ShellSessions
-from sandbox_server.features.shell.view import follow_terminal, screen_text
+from sandbox_server.features.shell.view import EVENTS, follow_terminal, screen_text
 
 WAIT_SECONDS = 30
 """How long `wait` waits, where the caller does not say."""
@@ -97,7 +97,7 @@ class ShellProcesses:
         )
         return Reply(result, hint=join_hints(hint, latest.hint if latest else None))
 
-    @stream_of(view)
+    @stream_of(view, events=EVENTS)
     async def stream_view(self, request: ShellViewRequest, call: Call) -> AsyncIterator[Event]:
         """Give what a session's terminal shows, and what comes to it."""
         position = ShellPosition.parse(call.last_event_id) if call.last_event_id else None

@@ -4,11 +4,38 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from sandbox_server.core import Event, Unavailable
+from sandbox_server.core import Event, EventTypes, Model, Unavailable
 from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
-from sandbox_server.features.shell.follow import CHUNK, ShellPosition, gap_event, output_event
+from sandbox_server.features.shell.command import BashCommandStatus
+from sandbox_server.features.shell.follow import CHUNK, ShellGap, ShellOutputPiece, ShellPosition, gap_event, output_event
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.text import increment, plain, shorten
+
+
+class ShellScreen(Model):
+    """What the terminal shows."""
+
+    session_id: str
+    output: str
+    """What the terminal shows, with what has scrolled away above; of a full-screen program, its screen."""
+    status: BashCommandStatus
+    """Of what runs now, or of what ran last."""
+    hint: str | None
+    offset: int
+    """Bytes of output up to here."""
+    seq: int
+    """The same."""
+
+
+class ShellClosed(Model):
+    """The session is closed."""
+
+    session_id: str
+    status: BashCommandStatus
+    """Of what ran last."""
+
+
+EVENTS = EventTypes("ShellTerminalEvent", {"screen": ShellScreen, "output": ShellOutputPiece, "gap": ShellGap, "exit": ShellClosed})
 
 
 async def screen_text(session: ShellSession, *, truncate: bool) -> tuple[str, str | None]:
@@ -48,7 +75,7 @@ async def follow_terminal(session: ShellSession, position: ShellPosition | None)
             if text:
                 yield output_event(position, text)
             if watch.over:
-                yield Event("exit", {"session_id": session.id, "status": session.status}, str(position))
+                yield Event("exit", ShellClosed(session_id=session.id, status=session.status).model_dump(), str(position))
                 return
             if not used:
                 await asyncio.wait([change])
@@ -58,8 +85,8 @@ async def follow_terminal(session: ShellSession, position: ShellPosition | None)
 
 async def _picture(session: ShellSession, position: ShellPosition) -> Event:
     output, hint = await screen_text(session, truncate=True)
-    shown = {"session_id": session.id, "output": output, "status": session.status, "hint": hint}
-    return Event("screen", {**shown, "offset": position.offset, "seq": position.offset}, str(position))
+    shown = ShellScreen(session_id=session.id, output=output, status=session.status, hint=hint, offset=position.offset, seq=position.offset)
+    return Event("screen", shown.model_dump(), str(position))
 
 
 def _text(screen: TerminalScreen) -> str:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.unknown_fields import UnknownField
 from sandbox_server.mcp.tool_filter import ToolFilter
 from sandbox_server.mcp.tools.api_client import ApiClient
 from sandbox_server.mcp.tools.catalog import ApiTool
@@ -44,8 +45,9 @@ class ApiTools:
     async def call(self, request: Request, tool: ApiTool, arguments: Mapping[str, Any]) -> CallToolResult:
         """Call a tool in the name of the request's caller. Every failure is an error result that the agent can read."""
         known = tool.input_schema["properties"]
-        if unknown := sorted(set(arguments) - set(known)):
-            return failed_result(f"{tool.name} has no field {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+        if unknown := set(arguments) - set(known):
+            first = UnknownField(min(unknown), "", frozenset(known) - arguments.keys())
+            return failed_result(f"{tool.name} has no field {first}; it has {', '.join(sorted(known)) or 'none'}")
         try:
             return result_of(tool, await self._api.call(tool, arguments, identity_headers(request)))
         except Failure as failure:

@@ -1,3 +1,4 @@
+from collections.abc import AsyncIterator
 from datetime import date
 from typing import Annotated, Any
 
@@ -5,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from sandbox_server.core import Deprecation, FileError, Model, NotFound, Slashes, Socket, operation, socket
+from sandbox_server.core import Deprecation, Event, FileError, Model, NotFound, Reply, Slashes, Socket, operation, socket
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
@@ -70,6 +71,111 @@ def test_a_field_that_does_not_exist_is_ignored_over_http_and_refused_to_agents(
         refused = client.post("/v1/sample/add", json=body, headers={"X-Sandbox-Surface": surface})
         assert refused.status_code == 400
         assert refused.json()["message"] == "sample.add has no field 'newer'; it has left, right"
+
+
+class Inner(Model):
+    size: int = 0
+
+
+class Mistaken(Model):
+    label: str = ""
+    fail: bool = False
+    inner: Inner | None = None
+
+
+class Hints:
+    tag = "hints"
+
+    @operation("POST /v1/hints/reply", scope="view")
+    async def reply(self, request: Mistaken) -> Reply[None]:
+        """Answer, or fail."""
+        if request.fail:
+            raise NotFound("there is none", hint="make one")
+        return Reply(None, hint="it is late")
+
+    @operation("POST /v1/hints/bare", scope="view", envelope=False)
+    async def bare(self, request: Mistaken) -> list[int]:
+        """Answer without an envelope."""
+        return [1]
+
+    @operation("POST /v1/hints/events", scope="view")
+    async def events(self, request: Mistaken) -> AsyncIterator[Event]:
+        """Answer with events."""
+        yield Event("told", request.label)
+
+    @operation("POST /v1/hints/nothing", scope="view")
+    async def nothing(self) -> None:
+        """Take nothing."""
+
+
+@pytest.fixture(scope="module")
+def hints() -> TestClient:
+    return TestClient(create_app(operations(Hints()), Dispatcher([])), headers=CALLER)
+
+
+MEANT = "Ignored unknown field 'name' (did you mean 'label'?)."
+
+
+def test_unknown_fields_are_named_in_the_hint_behind_the_operations_own(hints: TestClient) -> None:
+    answer = hints.post("/v1/hints/reply", json={"name": "x"})
+    failed = hints.post("/v1/hints/reply", json={"name": "x", "fail": True})
+    nothing = hints.post("/v1/hints/nothing", json={"name": "x"})
+
+    assert (answer.status_code, answer.json()["hint"]) == (200, f"it is late. {MEANT}")
+    assert (failed.status_code, failed.json()["hint"]) == (404, f"make one. {MEANT}")
+    assert nothing.json()["hint"] == "Ignored unknown field 'name'. There are no fields here."
+
+
+def test_wrong_fields_come_with_a_hint_about_unknown_ones(hints: TestClient) -> None:
+    answer = hints.post("/v1/hints/reply", json={"name": "x", "fail": "perhaps"})
+
+    assert answer.status_code == 422
+    assert [problem["loc"] for problem in answer.json()["detail"]] == [["body", "fail"]]
+    assert answer.json()["hint"] == MEANT
+
+
+@pytest.mark.parametrize("path", ["reply", "bare", "events", "nothing"])
+def test_unknown_fields_are_named_in_a_header_of_every_answer(hints: TestClient, path: str) -> None:
+    answer = hints.post(f"/v1/hints/{path}", json={"größe": 1})
+
+    assert answer.status_code == 200
+    assert answer.headers["x-sandbox-hint"].startswith("Ignored unknown field 'gr\\xf6\\xdfe'.")
+
+
+@pytest.mark.parametrize("path", ["reply", "bare", "events", "nothing"])
+def test_without_unknown_fields_there_is_no_such_header(hints: TestClient, path: str) -> None:
+    sent = {} if path == "nothing" else {"label": "x", "inner": {"size": 1}}
+    assert "x-sandbox-hint" not in hints.post(f"/v1/hints/{path}", json=sent).headers
+
+
+def test_agents_and_the_command_line_are_told_of_unknown_fields_inside_of_others(hints: TestClient) -> None:
+    for surface in ("mcp", "cli"):
+        answer = hints.post("/v1/hints/reply", json={"inner": {"length": 1}}, headers={"X-Sandbox-Surface": surface})
+        assert answer.json()["hint"] == "it is late. Ignored unknown field 'inner.length'."
+        refused = hints.post("/v1/hints/reply", json={"name": "x"}, headers={"X-Sandbox-Surface": surface})
+        assert refused.json()["message"].startswith("hints.reply has no field 'name' (did you mean 'label'?);")
+        assert (refused.status_code, refused.json()["hint"]) == (400, None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {f"field{number}": number for number in range(10_000)},
+        {"x" * 1_000_000: 1},
+        {f"{'y' * 1_000}{number}": 1 for number in range(1_000)},
+        {"a\r\nSet-Cookie: b=c\x00\x1b[2J": 1},
+        {"inner": {"\u202e" * 1_000: {"deep": [[[[[1]]]]]}}},
+    ],
+    ids=["many", "long", "many long", "control characters", "inner"],
+)
+def test_a_hint_is_short_and_plain_whatever_was_sent(hints: TestClient, body: dict[str, object]) -> None:
+    answer = hints.post("/v1/hints/reply", json=body)
+
+    assert answer.status_code == 200
+    assert len(answer.json()["hint"]) < 1_000
+    assert answer.json()["hint"].isprintable()
+    assert len(answer.headers["x-sandbox-hint"]) < 3_000
+    assert "set-cookie" not in answer.headers
 
 
 def test_a_wrong_field_is_named_where_the_sdks_look_for_it(client: TestClient) -> None:

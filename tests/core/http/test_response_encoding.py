@@ -126,5 +126,16 @@ def test_fields_that_do_not_fit_are_422() -> None:
     assert body(response) == {"detail": [{"loc": ["body", "a"], "msg": "m", "type": "t"}]}
 
 
+def test_a_hint_about_the_request_stands_behind_the_operations_own() -> None:
+    missing = FileError.from_errno(2, path="/x", operation="read")
+
+    assert body(result_response(Reply(None, hint="go on"), SPECS["make"], "look"))["hint"] == "go on. look"
+    assert body(result_response(Reply(None, hint="Go on."), SPECS["make"], "look"))["hint"] == "Go on. look"
+    assert body(result_response(None, SPECS["make"], "look"))["hint"] == "look"
+    assert body(error_response(Conflict("busy", hint="wait"), None, "look"))["hint"] == "wait. look"
+    assert body(error_response(missing, SPECS["read"], "look"))["hint"].endswith("look")
+    assert body(error_response(InvalidFields([]), SPECS["make"], "look")) == {"detail": [], "hint": "look"}
+
+
 def test_the_envelope_says_that_it_worked_when_nobody_says_more() -> None:
     assert envelope(Reply(None)) == {"success": True, "message": "Operation successful", "data": None, "hint": None}

@@ -12,6 +12,7 @@ from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import load
 from sandbox_server.settings.proxy import ROUTES, upstream
@@ -67,20 +68,21 @@ class Browser:
 class Parts:
     """A proxy with what it works with; `open` makes another on the same file, as after a restart."""
 
-    def __init__(self, processes: Processes, file: Path) -> None:
-        self.processes = processes
+    def __init__(self, file: Path, socket: str = "/nowhere", kind: type[Processes] = Processes) -> None:
+        self.environment = ProcessEnvironment()
+        self.processes = kind(socket, environment=self.environment)
         self.file = JsonFile(str(file))
         self.path = file
         self.haproxy = Told()
         self.browser = Browser()
 
     def make(self, *, enabled: bool = True, **variables: str) -> ForwardProxy:
-        return ForwardProxy(load(variables).proxy, self.file, self.haproxy, self.processes, self.browser, enabled=enabled)
+        return ForwardProxy(load(variables).proxy, self.file, self.haproxy, self.processes, self.environment, self.browser, enabled=enabled)
 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Parts:
-    return Parts(Processes("/nowhere"), tmp_path / "proxy.json")
+    return Parts(tmp_path / "proxy.json")
 
 
 @pytest.fixture
@@ -184,7 +186,7 @@ def commanded(spawner: "SpawnerDaemon", tmp_path: Path) -> Parts:
             assert options.pop("user") == "desktop", "the agent would see what it writes"
             return await super().run(argv, **options)
 
-    return Parts(AnyUser(spawner.socket), tmp_path / "proxy.json")
+    return Parts(tmp_path / "proxy.json", spawner.socket, AnyUser)
 
 
 async def test_a_command_writes_the_credentials(commanded: Parts) -> None:

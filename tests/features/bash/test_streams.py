@@ -9,8 +9,10 @@ import pytest
 
 from sandbox_server.core import Call, Caller, Conflict, Event, InvalidArgument, NotFound
 from sandbox_server.features.bash.commands import Bash, BashExecRequest, BashWriteRequest
+from sandbox_server.features.bash.follow import EVENTS
 from sandbox_server.features.bash.output import BashOutputRequest
 from sandbox_server.features.bash.session import BashSessionCreateRequest
+from tests.event_types import assert_declared
 from tests.features.bash.asking import begin
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ pytestmark = pytest.mark.anyio
 
 async def collect(events: AsyncIterator[Event]) -> list[Any]:
     with anyio.fail_after(30):
-        return [event async for event in events]
+        found = [event async for event in events]
+    assert_declared(EVENTS, found)
+    return found
 
 
 def call(last_event_id: str | None = None) -> Call:

@@ -11,11 +11,12 @@ from pydantic import ValidationError
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, Failure, HeldByHuman, PermissionDenied, Unavailable
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
-from sandbox_server.features.control.control import ControlLease, FreshWindows, GiveControl, WantControl
+from sandbox_server.features.control.control import EVENTS, ControlLease, FreshWindows, GiveControl, WantControl
 from sandbox_server.features.control.control_state import ControlChange, ControlState, HiddenState
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from tests.controls import driving
+from tests.event_types import assert_declared
 
 pytestmark = pytest.mark.anyio
 
@@ -70,6 +71,7 @@ async def next_change(events: AsyncIterator[Any]) -> ControlChange:
         event = await anext(events)
     assert event.event == "control"
     assert isinstance(event.data, ControlChange)
+    assert_declared(EVENTS, [event])
     return event.data
 
 

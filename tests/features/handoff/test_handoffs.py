@@ -11,8 +11,9 @@ from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, NotFound, Pe
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields, require_scope
 from sandbox_server.core.operation import operations
 from sandbox_server.features.handoff.handoff import Handoff
-from sandbox_server.features.handoff.handoffs import Handoffs
+from sandbox_server.features.handoff.handoffs import EVENTS, Handoffs
 from sandbox_server.features.handoff.queue import HandoffQueue
+from tests.event_types import assert_declared
 from tests.features.handoff.queues import queue as made
 
 pytestmark = pytest.mark.anyio
@@ -57,8 +58,9 @@ async def test_an_agent_asks_and_a_person_answers(calls: Calls) -> None:
     waiting = asyncio.create_task(calls.ask(AGENT, "request_human", kind="captcha", reason="a puzzle", wait=30))
     events = await calls.follow(ANN)
     async with asyncio.timeout(30):
-        while not (shown := (await anext(events)).data):
+        while not (shown := (event := await anext(events)).data):
             pass
+    assert_declared(EVENTS, [event])
     assert (shown[0].reason, shown[0].status) == ("a puzzle", "open")
     claimed = await calls.ask(ANN, "claim_handoff", id=shown[0].id)
     assert (claimed.status, claimed.claimed_by, calls.claims) == ("claimed", "ann", ["ann"])

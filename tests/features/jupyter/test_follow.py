@@ -3,7 +3,8 @@ import pytest
 
 from sandbox_server.core import Event, InvalidArgument
 from sandbox_server.drivers.kernels.execution import Execution
-from sandbox_server.features.jupyter.follow import ExecutionPosition, follow
+from sandbox_server.features.jupyter.follow import EVENTS, ExecutionPosition, follow
+from tests.event_types import assert_declared
 
 pytestmark = pytest.mark.anyio
 
@@ -22,6 +23,7 @@ async def test_events_come_as_outputs_do_and_end_with_the_execution() -> None:
                 await anyio.lowlevel.checkpoint()
             execution.fail("Broken", "it is")
 
+    assert_declared(EVENTS, told)
     assert [(event.event, event.id) for event in told] == [
         ("status", f"s/{execution.id}/0"),
         ("output", f"s/{execution.id}/1"),

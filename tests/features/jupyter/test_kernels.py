@@ -7,8 +7,10 @@ import pytest
 
 from sandbox_server.core import Call, Caller, Event, InvalidArgument, NotFound, Reply
 from sandbox_server.features.jupyter.execution import JupyterExecuteRequest, JupyterExecuteResponse
+from sandbox_server.features.jupyter.follow import EVENTS
 from sandbox_server.features.jupyter.kernels import Jupyter, JupyterCreateSessionRequest, JupyterSessionRef
 from tests.drivers.kernels.waiting import until
+from tests.event_types import assert_declared
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +24,9 @@ async def run(jupyter: Jupyter, code: str, **fields: Any) -> Reply[JupyterExecut
 async def events(jupyter: Jupyter, code: str, resume: str | None = None) -> list[Event]:
     call = Call(Caller("test"), "1", last_event_id=resume)
     with anyio.fail_after(60):
-        return [event async for event in await jupyter.stream_execute(JupyterExecuteRequest(code=code, session_id="s"), call)]
+        found = [event async for event in await jupyter.stream_execute(JupyterExecuteRequest(code=code, session_id="s"), call)]
+    assert_declared(EVENTS, found)
+    return found
 
 
 async def test_code_without_a_session_goes_on_in_the_one_that_the_answer_names(jupyter: Jupyter) -> None:

@@ -9,7 +9,8 @@ import pytest
 from sandbox_server.core import Call, Caller, InvalidArgument, NotFound
 from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
-from sandbox_server.features.recorder.events import EventFilter, EventLogReader, EventRef, ReadEvents
+from sandbox_server.features.recorder.events import EVENTS, EventFilter, EventLogReader, EventRef, ReadEvents
+from tests.event_types import assert_declared
 
 pytestmark = pytest.mark.anyio
 
@@ -90,6 +91,7 @@ async def test_who_follows_resumes_after_the_last_event(journal: Journal) -> Non
     async with asyncio.timeout(30):
         event = await anext(following)
     assert isinstance(event.data, dict)
+    assert_declared(EVENTS, [event])
     assert (event.data["number"], event.id) == (2, str(event.data["n"]))
     await following.aclose()
     with pytest.raises(InvalidArgument):

@@ -7,7 +7,8 @@ import pytest
 from sandbox_server.core import Event, InvalidArgument
 from sandbox_server.features.shell.capture import HEAD, TAIL
 from sandbox_server.features.shell.command import RunningCommand
-from sandbox_server.features.shell.follow import CHUNK, ShellPosition, follow
+from sandbox_server.features.shell.follow import CHUNK, EVENTS, ShellPosition, follow
+from tests.event_types import assert_declared
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +17,9 @@ BEGIN = ShellPosition("main", "token", 0)
 
 async def collected(stream: AsyncIterator[Event]) -> list[Event]:
     async with asyncio.timeout(30):
-        return [event async for event in stream]
+        found = [event async for event in stream]
+    assert_declared(EVENTS, found)
+    return found
 
 
 def said(event: Event) -> dict[str, Any]:

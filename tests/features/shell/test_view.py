@@ -9,7 +9,8 @@ from sandbox_server.core import Event
 from sandbox_server.features.shell.follow import ShellPosition
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.state import REPLAY
-from sandbox_server.features.shell.view import follow_terminal, screen_text
+from sandbox_server.features.shell.view import EVENTS, follow_terminal, screen_text
+from tests.event_types import assert_declared
 from tests.features.shell.conftest import Runner, Server
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ async def until(stream: AsyncIterator[Event], text: str) -> list[Event]:
     async with asyncio.timeout(30):
         while text not in "".join(said(event).get("output", "") for event in events):
             events.append(await anext(stream))
+    assert_declared(EVENTS, events)
     return events
 
 
