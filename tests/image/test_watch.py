@@ -1,7 +1,7 @@
 """File watches through the gateway, by the published SDK and by server-sent events."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
