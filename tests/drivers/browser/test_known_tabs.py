@@ -37,8 +37,9 @@ async def test_once_the_pages_are_known_the_strip_is_read_over_the_connection(sh
     known = KnownTabs(owner, commands)
     first = await known.read()
     assert await commands.answers(first[0].page, SECONDS)
-    assert await known.read() == first
+    again = await known.read()
     assert owner.asked == 1
+    assert [(tab.page, tab.tab, tab.active) for tab in again] == [(tab.page, tab.tab, tab.active) for tab in first]
 
 
 async def test_a_new_tab_is_asked_for_once_and_the_order_is_that_of_the_strip(shared: Any, commands: PageCommands) -> None:
@@ -53,7 +54,7 @@ async def test_a_new_tab_is_asked_for_once_and_the_order_is_that_of_the_strip(sh
     asked = owner.asked
     tabs = await known.read()
     assert owner.asked == asked
-    assert tabs == await owner.tabs()
+    assert [(tab.page, tab.tab) for tab in tabs] == [(tab.page, tab.tab) for tab in await owner.tabs()]
     assert [tab.page for tab in tabs] == [*[tab.page for tab in before], opened]
     await owner.close(opened)
     async with asyncio.timeout(SECONDS):

@@ -267,4 +267,4 @@ async def _expect_inside(page: "Page", x: float, y: float) -> None:
     width, height = await script_results.measures(page, "[innerWidth, innerHeight]", 2)
     for field, value, limit in (("x", x, width), ("y", y, height)):
         if not 0 <= value < limit:
-            raise invalid(field, f"the page's window has {width}x{height} pixels")
+            raise invalid(field, f"the page's window has {width:g}x{height:g} pixels")
