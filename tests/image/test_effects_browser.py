@@ -187,5 +187,5 @@ def test_what_reaches_past_the_pages_is_refused_at_all_times(agent: Session) -> 
     assert "BROWSER_EXTENSIONS" in reasons("Extensions.loadUnpacked")
     for method in ("PWA.launch", "Cast.startTabMirroring", "Tethering.bind"):
         assert "reaches past" in reasons(method)
-    assert "judged" in reasons("Domain.ofTomorrow")
+    assert "not in Tandem's list of methods" in reasons("Domain.ofTomorrow")
     assert "tools" in agent.command("Target.createTarget", url="devtools://devtools/bundled/devtools_app.html")["error"]["message"]

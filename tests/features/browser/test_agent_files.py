@@ -20,7 +20,7 @@ async def test_a_document_comes_back_as_it_was(files: Files, home: Path) -> None
 
 async def test_what_is_no_document_is_refused(files: Files, home: Path) -> None:
     (home / "bad").write_bytes(b"\xff")
-    with pytest.raises(InvalidArgument, match="no JSON"):
+    with pytest.raises(InvalidArgument, match="not valid JSON"):
         await load_json(files, "~/bad")
     with pytest.raises(FileError):
         await load_json(files, "~/none")

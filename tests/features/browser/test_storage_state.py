@@ -65,7 +65,7 @@ async def test_what_was_saved_can_be_loaded(state: BrowserState, devtools: FakeD
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "no JSON"),
+        ("{", "not valid JSON"),
         ("[]", "no saved state"),
         ('{"origins": [{"localStorage": []}]}', "origins.0.origin"),
         ('{"origins": [{"origin": "https://a.example/x"}]}', "no origin"),
