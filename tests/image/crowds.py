@@ -1,10 +1,11 @@
 """Takers of what is bounded: each takes as much of one thing as the agent can get, by its token or as root in the box, and holds it."""
 
-import asyncio
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import httpx
 from websockets.exceptions import WebSocketException
@@ -138,27 +139,14 @@ def bodies(agent: Agent) -> Iterator[None]:
 @contextmanager
 def calls(agent: Agent) -> Iterator[None]:
     """Calls that last, as many as it gets."""
-
-    async def hold(begun: threading.Event, over: threading.Event) -> None:
-        limits = httpx.Limits(max_connections=900)
-        async with httpx.AsyncClient(
-            base_url=agent.sandbox.base_url, headers=agent.headers, trust_env=False, limits=limits, timeout=60
-        ) as client:
-            waiting = [asyncio.create_task(client.get("/v1/ports/65000/wait?timeout=50")) for _ in range(850)]
-            await asyncio.sleep(0)
-            begun.set()
-            await asyncio.to_thread(over.wait, 60)
-            for each in waiting:
-                each.cancel()
-            await asyncio.wait(waiting)
-
-    begun, over = threading.Event(), threading.Event()
-    with _threads(lambda: asyncio.run(hold(begun, over)), 1):
-        assert begun.wait(30)
-        try:
-            yield
-        finally:
-            over.set()
+    address = urlsplit(agent.sandbox.base_url)
+    fields = "".join(f"{name}: {value}\r\n" for name, value in agent.headers.items())
+    call = f"GET /v1/ports/65000/wait?timeout=50 HTTP/1.1\r\nHost: {address.netloc}\r\n{fields}\r\n".encode()
+    with ExitStack() as opened:
+        for _ in range(850):
+            with suppress(OSError):  # the gateway takes no more
+                opened.enter_context(socket.create_connection((address.hostname, address.port), 30)).sendall(call)
+        yield
 
 
 def in_the_box(command: str) -> Callable[[Agent], object]:
