@@ -114,12 +114,13 @@ def names_of(model: type[BaseModel]) -> dict[str, Any]:
 
 def suggestion(name: str, known: Collection[str]) -> str | None:
     """The one of the known names that a caller may have meant."""
+    given = name[:MAX_NAME].lower()  # of a name as large as a body no copy is made
     plain = {_plain(each): each for each in sorted(known)}
-    if found := plain.get(_plain(name[:MAX_NAME])):
+    if found := plain.get(_plain(given)):
         return found
-    if close := difflib.get_close_matches(_plain(name[:MAX_NAME]), plain, n=1, cutoff=SIMILAR):
+    if close := difflib.get_close_matches(_plain(given), plain, n=1, cutoff=SIMILAR):
         return plain[close[0]]
-    same = [[each for each in words if each in known] for words in SYNONYMS if name.lower() in words]
+    same = [[each for each in words if each in known] for words in SYNONYMS if given in words]
     return next((each[0] for each in same if len(each) == 1), None)
 
 

@@ -150,3 +150,15 @@ def test_a_hint_takes_little_time_whatever_was_sent() -> None:
 )
 def test_a_suggestion_is_one_field_that_is_near(name: str, known: set[str], meant: str | None) -> None:
     assert suggestion(name, known) == meant
+
+
+class UnreadName(str):
+    """A name that may be cut and not be read whole."""
+
+    def lower(self) -> str:
+        raise AssertionError("all of it was read")
+
+
+def test_of_a_name_as_large_as_a_body_only_its_beginning_is_read() -> None:
+    assert suggestion(UnreadName("x" * 1000), {"label", "exec_dir"}) is None
+    assert suggestion(UnreadName("label"), {"label", "exec_dir"}) == "label"
