@@ -187,7 +187,7 @@ WORKDIR /opt/clients
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund
 
-# --- lint: what checks the pages' JavaScript, for the tests only -------------------------------------------------------
+# --- lint: what checks the pages' JavaScript, and the pages for who cannot see or point, for the tests only --------------
 FROM node AS lint
 ARG NPM_CONFIG_REGISTRY
 COPY requirements/lint /opt/lint
@@ -265,8 +265,9 @@ RUN /tmp/languages && rm /tmp/languages
 FROM languages AS proxy
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends haproxy tinyproxy-bin \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends haproxy iproute2 nftables tinyproxy-bin \
     && usermod --append --groups proxy control && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+RUN groupadd --gid 992 egress && useradd --uid 992 --gid 992 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin egress
 
 # --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
 FROM proxy AS base

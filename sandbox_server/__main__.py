@@ -67,7 +67,7 @@ def spawn(_: argparse.Namespace) -> None:
 
 def box(_: argparse.Namespace) -> None:
     """Run the box daemon."""
-    from sandbox_server.drivers.box import daemon, isolation
+    from sandbox_server.drivers.box import isolation, main
     from sandbox_server.settings import Paths, load_written
 
     settings = load_written(Paths().public_environ)
@@ -78,7 +78,44 @@ def box(_: argparse.Namespace) -> None:
     arguments += ["--processes", str(settings.box.max_processes), "--max-memory", str(settings.box.max_memory)]
     arguments += ["--sudo-user", agent.user] if agent.sudo else []
     arguments += [] if settings.box.checkpoint_workspace else ["--shared", agent.workspace]
-    daemon.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
+    if settings.egress.enabled:
+        arguments += ["--egress", paths.egress_socket("box"), "--egress-user", settings.users.egress]
+        forwarded = dict.fromkeys((settings.gateway.port, *settings.box_ports.forwarded))
+        arguments += [word for port in forwarded for word in ("--egress-port", str(port))]
+    main.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
+
+
+def egress(_: argparse.Namespace) -> None:
+    """Relay what leaves the box, by the policy."""
+    from sandbox_server.egress import app
+    from sandbox_server.settings import Paths
+
+    paths = Paths()
+    arguments = ["--daemon", paths.egress_socket("box"), "--control", paths.egress_socket("control")]
+    arguments += ["--fetches", paths.egress_socket("fetches"), "--upstream", f"{paths.egress}/upstream.json"]
+    app.serve([*arguments, "--policy", paths.egress_policy, "--names", f"{paths.egress}/names"])
+
+
+def box_network(options: argparse.Namespace) -> None:
+    """Run a program of the control side in the box's network."""
+    from sandbox_server.drivers import nginx
+    from sandbox_server.drivers.box import network_entry
+    from sandbox_server.settings import Paths, load_written
+
+    settings = load_written(Paths().public_environ)
+    arguments = ["--box", settings.paths.socket("box"), "--user", options.user]
+    if options.published:
+        places = nginx.published_places(settings.box_ports.published, has_ipv6=nginx.has_ipv6())
+        arguments += [word for place in places for word in ("--listen", place)]
+    network_entry.run([*arguments, "--", *options.argv])
+
+
+def egress_container(_: argparse.Namespace) -> None:
+    """Decide on the connections of another container, which shares this one's network."""
+    from sandbox_server.boot import egress_container as container
+    from sandbox_server.settings import load
+
+    container.run(load(os.environ))
 
 
 def mcp(_: argparse.Namespace) -> None:
@@ -193,6 +230,12 @@ def parser() -> argparse.ArgumentParser:
     add("boot", boot)
     add("serve", serve)
     add("box", box)
+    entering = add("box-network", box_network)
+    entering.add_argument("--user", required=True, help="user that it runs as")
+    entering.add_argument("--published", action="store_true", help="let it accept connections to PUBLISHED_PORTS")
+    entering.add_argument("argv", nargs="+", help="the program and its arguments")
+    add("egress", egress)
+    add("egress-container", egress_container)
     add("spawn", spawn)
     add("mcp", mcp)
     add("cdp", cdp)

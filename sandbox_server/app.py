@@ -65,7 +65,7 @@ def build_whole(first: First) -> Product:
     parts = (*first.parts, *rest.parts, ProductPart((Description(described.get, __version__),)))
     described.set(_operations(parts))
     first.receipts.set(rest.receipted)
-    return Product(parts, described.get(), guards_of(first, rest.browser_hints), first.control.stamp)
+    return Product(parts, described.get(), guards_of(first, rest.browser_hints, rest.egress_hints), first.control.stamp)
 
 
 def _operations(parts: Iterable[ProductPart]) -> tuple[Operation, ...]:

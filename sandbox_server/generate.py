@@ -7,7 +7,7 @@ from pathlib import Path
 from sandbox_server import __version__, settings
 from sandbox_server.app import build
 from sandbox_server.core.openapi import document
-from sandbox_server.features.api_description import TITLE
+from sandbox_server.features.api_description import TAGS, TITLE
 from sandbox_server.settings.kinds import Variable
 
 SETTINGS = """# Settings
@@ -33,7 +33,7 @@ def openapi() -> str:
     """The OpenAPI document of the built-in operations, without those of custom tools."""
     defaults = settings.load({})
     product = build(replace(defaults, paths=replace(defaults.paths, custom_tools="/nonexistent")))
-    described = document(product.operations, title=TITLE, version=__version__)
+    described = document(product.operations, title=TITLE, version=__version__, tags=TAGS)
     return json.dumps(described, indent=1, ensure_ascii=False) + "\n"
 
 

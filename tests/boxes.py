@@ -24,16 +24,17 @@ from sandbox_server.drivers.spawn.child_setup import SESSION
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
 VOLUME = Path("/sandbox")
 SECONDS = 30.0
-BOX_DAEMON = "import sys; from sandbox_server.drivers.box.daemon import serve; serve(sys.argv[1:])"
+BOX_DAEMON = "import sys; from sandbox_server.drivers.box.main import serve; serve(sys.argv[1:])"
 SPAWNER = "import sys; from sandbox_server.drivers.spawn.main import main; main(sys.argv[1:])"
 
 Until = Callable[..., None]
 
 
 class BoxDaemons:
-    """A daemon and a spawner in processes of their own. The client is `daemon`; the agent is `gem`."""
+    """A daemon and a spawner in processes of their own. The client is `daemon`; the agent is `gem`. `options` are more of the daemon's."""
 
-    def __init__(self, folder: Path, until: Until) -> None:
+    def __init__(self, folder: Path, until: Until, *options: str) -> None:
+        self._options = options
         self.store = VOLUME / secrets.token_hex(4)
         self.agent_run = Path("/run") / f"agent-{self.store.name}"
         self.box_socket, self.spawn_socket = str(folder / "box.sock"), str(folder / "spawn.sock")
@@ -53,7 +54,7 @@ class BoxDaemons:
     def start_box_daemon(self, *options: str) -> None:
         """Start the daemon and wait until it listens."""
         arguments = ["--socket", self.box_socket, "--store", str(self.store), "--record", str(self.record)]
-        arguments += ["--agent-run", str(self.agent_run), "--client", "daemon", "--sudo-user", "gem", *options]
+        arguments += ["--agent-run", str(self.agent_run), "--client", "daemon", "--sudo-user", "gem", *self._options, *options]
         self._box_daemon = self._daemon(BOX_DAEMON, arguments, self.box_socket)
 
     def start_spawner(self) -> None:

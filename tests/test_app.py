@@ -101,10 +101,10 @@ def test_an_operation_that_joins_later_is_answered_from_the_start_to_whoever_cam
         assert client.get("/v1/nowhere", headers=SIGNED_IN).status_code == 404
 
 
-def test_only_health_needs_nobody(every: list[Operation]) -> None:
+def test_only_health_and_the_keys_of_tokens_need_nobody(every: list[Operation]) -> None:
     public = {op.spec.path for op in every if op.spec.scope == "public"}
 
-    assert public <= {"/healthz", "/readyz", "/auth"}
+    assert public <= {"/healthz", "/readyz", "/auth", "/.well-known/openid-configuration", "/.well-known/jwks.json"}
 
 
 def test_no_first_route_takes_what_a_later_one_answers(every: list[Operation]) -> None:

@@ -34,6 +34,7 @@ ALLOWED = {
     "composition": tuple(f"{OURS}.{name}" for name in ("__version__", "composition", "core", "drivers", "features")) + SETTINGS,
     "core": (PATTERNS, f"{OURS}.core"),
     "drivers": (
+        f"{OURS}.core.entity_tags",
         f"{OURS}.core.errors",
         f"{OURS}.core.identity",
         PATTERNS,
@@ -43,6 +44,7 @@ ALLOWED = {
         f"{OURS}.drivers",
         *SETTINGS,
     ),
+    "egress": (f"{OURS}.drivers", f"{OURS}.egress"),
     "features": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "mcp": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
     "stream": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
@@ -124,8 +126,15 @@ def test_child_processes_are_started_by_boot_and_the_spawner_alone() -> None:
     assert called == []
 
 
-TASKS = (f"{OURS}/core/tasks.py", f"{OURS}/drivers/kernels/relay.py")
-"""Where tasks are made: `start_task` and `Tasks`; and a program that runs in the box by itself, with nothing of `core`."""
+TASKS = (
+    f"{OURS}/core/tasks.py",
+    f"{OURS}/drivers/kernels/relay.py",
+    f"{OURS}/egress/acceptor.py",
+    f"{OURS}/egress/control_socket.py",
+    f"{OURS}/egress/http_exchange.py",
+    f"{OURS}/egress/intercepted_flow.py",
+)
+"""Where tasks are made: `start_task` and `Tasks`; and two programs without anything of `core`: in the box, and at its network."""
 
 
 def test_background_work_has_an_owner() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 300.0
 GUESSES = ("admin", "password", "ada", "123456", "letmein")
 _AD_CORNER = "() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.right - 20, r.top + 20]; }"
 _HANDLE = """() => { const r = document.querySelector('[role=slider]').getBoundingClientRect();

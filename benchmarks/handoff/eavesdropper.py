@@ -68,10 +68,12 @@ def _listen(agent: Agent, ended: threading.Event) -> None:
     """Follow a page by DevTools, and look at it between its events; again where it goes away."""
     while not ended.is_set():
         with suppress(OSError, WebSocketException, TimeoutError, StopIteration):
-            page = next(each for each in agent.call("GET", "/cdp/json/list").json() if each["type"] == "page")
+            answer = agent.call("GET", "/cdp/json/list")
+            page = next(each for each in (answer.json() if answer.is_success else []) if each["type"] == "page")
             headers = {"Authorization": agent.authorization}
             with connect(page["webSocketDebuggerUrl"], additional_headers=headers, proxy=None, max_size=None) as socket:
                 _Overheard(agent, socket).follow(ended)
+        ended.wait(PAUSE_SECONDS)
 
 
 class _Overheard:

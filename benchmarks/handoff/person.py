@@ -75,7 +75,7 @@ class Person:
 
     def take_it_on(self) -> None:
         """Say so, and have control then."""
-        self.card.get_by_role("button", name="I will do it").click()
+        self.card.get_by_role("button", name="Take this on").click()
         expect(self.page.locator("#driver")).to_have_text("You drive", timeout=PATIENCE_MS)
 
     def answer(self, outcome: str) -> None:
@@ -85,7 +85,7 @@ class Person:
 
     def give_back(self) -> None:
         """Let the agent go on."""
-        self.page.locator("#actions").get_by_role("button", name="Give back").click()
+        self.page.locator("#actions").get_by_role("button", name="Hand back to agent").click()
         expect(self.page.locator("#driver")).to_have_text("The agent drives", timeout=PATIENCE_MS)
 
     def cookies(self) -> list[str]:
@@ -131,10 +131,16 @@ class Person:
 
     def until(self, true: Callable[[], object], otherwise: str) -> None:
         """Look again and again until something is so."""
-        deadline = time.monotonic() + PATIENCE_MS / 1000
+        assert self.sees(true, PATIENCE_MS / 1000), otherwise
+
+    def sees(self, true: Callable[[], object], within: float) -> bool:
+        """Look again and again; whether something is so within some seconds."""
+        deadline = time.monotonic() + within
         while not true():
-            assert time.monotonic() < deadline, otherwise
+            if time.monotonic() >= deadline:
+                return False
             self.page.wait_for_timeout(STEP_MS)
+        return True
 
     def move(self, x: float, y: float) -> None:
         """Move the pointer as a hand does: in a bow, slow at both ends."""

@@ -5,7 +5,7 @@ import time
 from PIL import Image
 
 from benchmarks.handoff import drawings
-from benchmarks.handoff.person import Colour, Person
+from benchmarks.handoff.person import Colour, Person, Spot
 from benchmarks.handoff.visits import Login, totp
 
 RED = (220, 30, 40)
@@ -17,22 +17,31 @@ DARK = 110
 EDGE = 8
 TRIANGLE = (0.35, 0.65)
 """The part of its bounding box that a triangle fills; a circle fills 0.79, a square all of it."""
-TRIES = 6
+TRIES = 8
 NEAR = 1.5
+TOLD_SECONDS = 10.0
+"""A press that shows nothing for so long did nothing."""
 
 
 def close_ad(person: Person) -> None:
-    """Follow the button until it holds still, and press it."""
-    person.find(RED)
+    """Follow the button until it holds still, and press it; again, and more slowly, where it had not moved away yet."""
     for _ in range(TRIES):
         spot = person.find(RED)
         person.move(*spot.centre)
-        after = person.find(RED)
-        if after.is_at(spot):
-            person.click(*spot.centre)
-            person.until(lambda: person.glimpse(RED) is None, "the ad stays")
+        if not person.find(RED).is_at(spot):
+            continue
+        person.click(*spot.centre)
+        person.sees(lambda spot=spot: is_gone(person, spot), TOLD_SECONDS)  # type: ignore[misc] # one for each
+        if person.glimpse(RED) is None:
             return
-    raise AssertionError("the button never holds still")
+        person.haste /= 2
+    raise AssertionError("the ad stays")
+
+
+def is_gone(person: Person, spot: Spot) -> bool:
+    """Whether the button is there no more, or elsewhere."""
+    now = person.glimpse(RED)
+    return now is None or not now.is_at(spot)
 
 
 def solve_puzzle(person: Person) -> None:
@@ -46,9 +55,10 @@ def solve_puzzle(person: Person) -> None:
 
 def slide(person: Person) -> bool:
     """Drag the handle; look, and correct, before letting go. Whether the page goes on then; else the piece is back where it was."""
-    gap, start = person.find(drawings.GAP_COLOUR), person.find(drawings.PIECE_COLOUR)
+    start = person.find(drawings.PIECE_COLOUR)
     x, y = person.find(ORANGE).centre
     with person.dragging(x, y):
+        gap = person.find(drawings.GAP_COLOUR)  # after a try, the picture is another one
         for _ in range(TRIES):
             off = gap.left - person.find(drawings.PIECE_COLOUR).left
             if abs(off) <= NEAR:
@@ -67,17 +77,34 @@ def slide(person: Person) -> bool:
 
 
 def pick(person: Person) -> None:
-    """Choose the tiles whose shape fills half of its box, and have them checked."""
+    """Choose the tiles whose shape fills half of its box, see each fade, and have them checked."""
+    person.until(lambda: is_loaded(person), "the tiles are not seen")
+    wanted = [index for index, (_, _, tile) in enumerate(tiles(person)) if TRIANGLE[0] < filled(tile) < TRIANGLE[1]]
+    for index in wanted:
+        x, y, _ = tiles(person)[index]
+        person.click(x, y)
+        person.until(lambda chosen=index: not filled(tiles(person)[chosen][2]), "the tile is not chosen")  # type: ignore[misc]
+    person.click(*person.find(drawings.GAP_COLOUR).centre)
+    person.until(lambda: person.glimpse(GREEN) is None, "the choice is not accepted")
+
+
+def is_loaded(person: Person) -> bool:
+    """Whether each of the nine tiles is seen: without them the grid is flat."""
+    grid = person.find(GREEN)
+    is_square = abs((grid.right - grid.left) - (grid.bottom - grid.top)) <= EDGE
+    return is_square and all(filled(tile) for _, _, tile in tiles(person))
+
+
+def tiles(person: Person) -> list[tuple[float, float, Image.Image]]:
+    """The centre and the picture of each of the nine tiles, as they are seen now."""
     grid = person.find(GREEN)
     seen, left, top = person.look()
     width = (grid.right - grid.left - 2 * EDGE) / 3
-    for index in range(9):
-        x, y = grid.left + EDGE + index % 3 * width, grid.top + EDGE + index // 3 * width
-        tile = seen.crop((int(x - left), int(y - top), int(x - left + width), int(y - top + width)))
-        if TRIANGLE[0] < filled(tile) < TRIANGLE[1]:
-            person.click(x + width / 2, y + width / 2)
-    person.click(*person.find(drawings.GAP_COLOUR).centre)
-    person.until(lambda: person.glimpse(GREEN) is None, "the choice is not accepted")
+    corners = [(grid.left + EDGE + index % 3 * width, grid.top + EDGE + index // 3 * width) for index in range(9)]
+    return [
+        (x + width / 2, y + width / 2, seen.crop((int(x - left), int(y - top), int(x - left + width), int(y - top + width))))
+        for x, y in corners
+    ]
 
 
 def filled(tile: Image.Image) -> float:
@@ -94,15 +121,22 @@ def sign_in(person: Person, visit: Login) -> None:
     enter(person, ORANGE, visit.USER)
     enter(person, GREEN, visit.password)
     person.key("Enter")
-    enter(person, PURPLE, totp(visit.seed, time.time()))
+    focus(person, PURPLE)
+    person.type(totp(visit.seed, time.time()))
     person.key("Enter")
     person.until(lambda: person.glimpse(PURPLE) is None, "the code is not accepted")
 
 
 def enter(person: Person, colour: Colour, text: str) -> None:
-    """Click a field, see that it has the focus, and type.
+    """Type into a field."""
+    focus(person, colour)
+    person.type(text)
 
-    The window manager gets a click first and passes it on in its own time; a key that is pressed at once would be there before it.
+
+def focus(person: Person, colour: Colour) -> None:
+    """Click a field, and see that it has the focus.
+
+    The page takes a click in its own time; a key that is pressed at once may be there before it.
     """
     field = person.find(colour)
     person.click(*field.centre)
@@ -112,4 +146,3 @@ def enter(person: Person, colour: Colour, text: str) -> None:
         return lit is not None and field.holds(*lit.centre)
 
     person.until(has_focus, f"the field of colour {colour} does not get the focus")
-    person.type(text)

@@ -21,6 +21,8 @@ from benchmarks.handoff.visits import Ad, Login, Puzzle, Target
 SEARCH = "/tmp/search.py"
 BUSY = {"actions": [{"action_type": "MOVE_TO", "x": 300, "y": 300}, {"action_type": "WAIT", "duration": 0.3}]}
 TIMEOUT_SECONDS = 120.0
+REFUSED_SECONDS = 0.2
+"""Before what was refused is tried again."""
 
 
 @dataclass(frozen=True)
@@ -129,13 +131,14 @@ def alone(stage: Stage, scenario: Scenario) -> Outcome:
 
 def with_person(stage: Stage, scenario: Scenario, person: Person) -> Outcome:
     """The agent that asks when it could not, and goes on when it is answered."""
-    visit, told, since = scenario.visit(), list[dict[str, Any]](), time.time()
+    visit, told, since, asks = scenario.visit(), list[dict[str, Any]](), time.time(), threading.Event()
     with stage.agent() as agent:
         address = stage.site.open(visit)
-        script = threading.Thread(target=lambda: told.append(_asking(agent, scenario, address)))
+        script = threading.Thread(target=lambda: told.append(_asking(agent, scenario, address, asks)))
         script.start()
         with eavesdropping(agent):
             try:
+                asks.wait(TIMEOUT_SECONDS)  # what it tries by itself may take long
                 person.wait_for_request()
                 person.take_it_on()
                 scenario.does(person, visit)
@@ -159,9 +162,12 @@ def _try(agent: Agent, scenario: Scenario, address: str) -> None:
     scenario.tries(agent)
 
 
-def _asking(agent: Agent, scenario: Scenario, address: str) -> dict[str, Any]:
-    _try(agent, scenario, address)
-    agent.tool("browser_navigate", url=address)  # as it was before it tried
+def _asking(agent: Agent, scenario: Scenario, address: str, asks: threading.Event) -> dict[str, Any]:
+    try:
+        _try(agent, scenario, address)
+        agent.tool("browser_navigate", url=address)  # as it was before it tried
+    finally:
+        asks.set()
     return agent.ask_person(scenario.kind, scenario.reason, scenario.instructions)
 
 
@@ -186,4 +192,5 @@ def take(stage: Stage, person: Person) -> float:
 
 def _act(agent: Agent, ended: threading.Event) -> None:
     while not ended.is_set():
-        agent.call("POST", "/v1/browser/actions/batch", BUSY)
+        if not agent.call("POST", "/v1/browser/actions/batch", BUSY).is_success:
+            ended.wait(REFUSED_SECONDS)

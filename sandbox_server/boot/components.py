@@ -8,14 +8,20 @@ from sandbox_server.drivers import nginx
 from sandbox_server.drivers.stats import system
 from sandbox_server.settings import Paths, Settings
 
+_IN_BOX = frozenset({"preview", "code-server", "jupyter"})
+"""Routes to programs of the agent's."""
 
-def link(settings: Settings, *, with_box: bool = False) -> None:
+
+def link(settings: Settings, *, with_box: bool = False, with_egress: bool = False) -> None:
     """Link the configuration of every enabled component, added services included.
 
     The gateway reads the routes of added services itself.
     """
     paths = settings.paths
-    left_out = settings.components.left_out | _not_asked_for(settings) | (set() if with_box else {"box"})
+    left_out = (
+        settings.components.left_out | _not_asked_for(settings) | (set() if with_box else {"box"}) | (set() if with_egress else {"egress"})
+    )
+    left_out |= _of_other_networks(settings, apart=with_box and settings.egress.enabled)
     fill(Path(paths.boot, "supervisord"), [f"{paths.code}/supervisord/components", *_added_services(paths)], left_out)
     gateway = Path(paths.run, "nginx")
     fill(gateway / "components", [f"{paths.code}/nginx/components"], left_out)
@@ -24,6 +30,20 @@ def link(settings: Settings, *, with_box: bool = False) -> None:
     editors = {"jupyter": settings.code.jupyterlab_port, "code-server": settings.code.code_server_port}
     (gateway / "origins.conf").write_text(nginx.origins(settings.auth.origins), encoding="ascii")
     (gateway / "upstreams.conf").write_text(nginx.upstreams(editors), encoding="ascii")
+    fill(gateway / "box", [f"{paths.code}/nginx/components"], _not_in_box(paths, left_out))
+    (gateway / "published.conf").write_text(nginx.published(settings.box_ports.published, has_ipv6=nginx.has_ipv6()), encoding="ascii")
+
+
+def _not_in_box(paths: Paths, left_out: Collection[str]) -> set[str]:
+    """The routes that do not lead to programs in the box's network."""
+    return {file.stem for file in _files(f"{paths.code}/nginx/components")} - _IN_BOX | set(left_out)
+
+
+def _of_other_networks(settings: Settings, *, apart: bool) -> set[str]:
+    """The components for the network that the agent's programs are not in: the box's own, if they are `apart`, or the container's."""
+    if not apart:
+        return {"box-gateway", "box-proxy"}
+    return {"proxy", "box-proxy"} if "proxy" in settings.components.left_out else {"proxy"}
 
 
 def _added_services(paths: Paths) -> Sequence[str]:

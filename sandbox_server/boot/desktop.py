@@ -35,6 +35,8 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
     _set_aside(sockets)
     places.make_directory(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))
+    with suppress(FileExistsError):
+        (sockets / os.path.basename(settings.display.local_socket)).symlink_to(os.path.basename(settings.display.socket))
 
 
 def _set_aside(sockets: Path) -> None:

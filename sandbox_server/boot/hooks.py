@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sandbox_server.boot import early_start
 from sandbox_server.settings import Settings
 
-NEEDED = frozenset({"box", "spawner"})
+NEEDED = frozenset({"box", "egress", "spawner"})
 """The programs that hooks need."""
 PROGRAM = "hooks"
 

@@ -26,6 +26,7 @@ def prepare(settings: Settings) -> None:
     make_directory(paths.agent_run, 0o751, root)
     make_directory(paths.shells, 0o700, agent)
     make_directory(paths.kernels, 0o700, agent)
+    make_directory(paths.identity, 0o775, (os.geteuid(), settings.users.control_uid))
     make_directory(settings.agent.home, 0o755, agent)
     make_agent_directory(settings.logs.directory, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)

@@ -4,13 +4,27 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from sandbox_server import settings as declared
-from sandbox_server.boot import accounts, components, desktop, hooks, isolation, places, proxy
+from sandbox_server.boot import (
+    accounts,
+    components,
+    desktop,
+    egress,
+    egress_without_box,
+    hooks,
+    identity_key,
+    isolation,
+    places,
+    proxy,
+    secrets,
+)
 from sandbox_server.boot.early_start import EarlyStart
+from sandbox_server.boot.egress_without_box import EgressPorts
 from sandbox_server.drivers.box import isolation as told
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.fence import landlock
@@ -30,9 +44,10 @@ def boot(environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
 
     The API is imported meanwhile, without any settings.
     """
-    environ = dict(environ)
     try:
+        environ = secrets.with_declarations(environ)
         settings = declared.load(environ)
+        secrets.check(settings)
         if os.geteuid() != 0:
             landlock.forbid_new_rights()  # the image's sudo rule would still apply to its user
             environ |= accounts.without_root(settings.agent)
@@ -52,20 +67,36 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     else:
         _say("not started as root: the server, the gateway and the agent are one user, so nothing keeps the agent from their secrets")
     chosen = isolation.choose(settings)
+    ports = _egress_ports(settings, chosen)
+    chosen = replace(chosen, egress=ports.enforcement)
     places.prepare(settings)
     if lost := isolation.announce(settings, chosen):
         _say(lost)
-    agent_environ = desktop.guest_environ(settings, boxed=chosen.level == "box") | declared.agent_environ(environ, settings)
+    proxied = settings.egress.proxy_environment if chosen.egress == "proxy" else {}
+    agent_environ = desktop.guest_environ(settings, boxed=chosen.level == "box") | proxied | declared.agent_environ(environ, settings)
     _write_environs(settings, environ, agent_environ)
     places.prepare_workspace(settings)
     _prepare_keys(settings)
+    identity_key.prepare(settings)
     desktop.prepare(settings)
     proxy.prepare(settings)
+    if chosen.egress != "off":
+        egress.prepare(settings)
+        ports.keep(settings)
+    if chosen.level == "box" and settings.egress.enabled:
+        proxy.prepare_upstream(settings)
+    secrets.prepare(settings)
     Path(settings.paths.announcement).touch()
-    components.link(settings, with_box=chosen.level == "box")
+    components.link(settings, with_box=chosen.level == "box", with_egress=chosen.egress != "off")
     if chosen.level == "box" or chosen.root_withheld:
         accounts.withdraw_root()
     return agent_environ
+
+
+def _egress_ports(settings: Settings, chosen: told.Isolation) -> EgressPorts:
+    if chosen.level != "box":
+        return egress_without_box.make(settings)
+    return EgressPorts("namespace" if settings.egress.enabled else "off")
 
 
 def _write_environs(settings: Settings, environ: Mapping[str, str], agent_environ: Mapping[str, str]) -> None:

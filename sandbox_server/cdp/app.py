@@ -14,9 +14,12 @@ from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.command_rules import ClientRules
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.extensions import Extensions
+from sandbox_server.cdp.gated_targets import GatedTargets
 from sandbox_server.cdp.http_endpoints import JsonEndpoints, answered
 from sandbox_server.cdp.internal_api import BrowserInternalApi
 from sandbox_server.cdp.messages import MAX_FROM_BROWSER
+from sandbox_server.cdp.request_decisions import RequestDecisions
+from sandbox_server.cdp.request_gate import RequestGate
 from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.cdp.takeover import TakeoverRules
 from sandbox_server.cdp.websockets import DevtoolsSessions
@@ -28,6 +31,7 @@ from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.proxy import forward_proxy
+from sandbox_server.drivers.secrets.trust_files import TrustFiles
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import Settings
@@ -42,21 +46,35 @@ SHUTDOWN_SECONDS = 1
 def create(settings: Settings) -> Starlette:
     """Make the application. Its lifespan starts the browser and keeps it running."""
     paths = settings.paths
-    linked = isolation.read(paths.isolation).level != "box"
-    shown = desktop_root.viewable()
+    level = isolation.read(paths.isolation).level
+    boxed = level == "box"
     place = ChromiumPaths(
-        paths.desktop, paths.browser_policies, paths.downloads, settings.display.socket, _display(settings), shown, linked
+        home=paths.desktop,
+        policies=paths.browser_policies,
+        downloads=paths.downloads,
+        x_socket=settings.display.socket,
+        display=browser_display(settings, boxed=boxed),
+        viewable=desktop_root.viewable(),
+        linked=not boxed,
+        authority=TrustFiles(paths.trust).authority if level != "none" else "",
+        shares_pictures=boxed,
     )
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
-
+    egress = isolation.read(paths.isolation).egress
+    chromium.change(egress=egress != "off", egress_proxy=settings.egress.proxy_address if egress == "proxy" else None)
     if forward_proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
         chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
     rules = ClientRules(_kept_holding(paths.control), extensions=settings.browser.extensions)
+    gated, decisions = GatedTargets(), RequestDecisions()
+    rules.opens_blank = lambda: gated.on
+    kept = JsonFile(f"{paths.run}/browser-approvals.json")
+    gate = RequestGate(gated, decisions, lambda: rules.holding, kept, configured=settings.approvals.policy is not None)
     takeover = TakeoverRules(emulation, Extensions(allowed=settings.browser.extensions))
 
     async def prepare(link: BrowserLink) -> None:
-        """Set the configured cookies in a new profile, and apply emulation and takeover rules to a new browser."""
+        """Set the configured cookies in a new profile, and apply the gate, emulation and takeover rules to a new browser."""
+        await gate.apply(link)
         await emulation.apply(link)
         await takeover.keep(link, rules.holding, fresh=True)
         cookies = [dict(cookie) for cookie in settings.browser.cookies]
@@ -72,16 +90,18 @@ def create(settings: Settings) -> Starlette:
         homepage=settings.browser.homepage or "about:blank",
         rules=rules,
         hides=settings.control.private_focus,
+        gated=gated,
     )
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with browser:
             yield
+        await gate.close()
         await takeover.close()
         await emulation.close()
 
-    pages, sessions = JsonEndpoints(browser, paths.devtools_protocol), DevtoolsSessions(browser)
+    pages, sessions = JsonEndpoints(browser, paths.devtools_protocol), DevtoolsSessions(browser, gate, decisions)
     return Starlette(
         routes=list(routes(pages, sessions, BrowserInternalApi(browser, sessions, chromium, emulation, takeover))), lifespan=lifespan
     )
@@ -95,11 +115,11 @@ def _kept_holding(path: str) -> Holding:
         return Holding()
 
 
-def _display(settings: Settings) -> str:
+def browser_display(settings: Settings, *, boxed: bool) -> str:
     """Return the DISPLAY for the browser: a socket path in a box, because /tmp there belongs to the agent."""
-    if isolation.read(settings.paths.isolation).level != "box":
+    if not boxed:
         return settings.display.name
-    return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.socket)}"
+    return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.local_socket)}"
 
 
 def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInternalApi) -> Iterator[BaseRoute]:
@@ -117,12 +137,14 @@ def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInte
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
     yield WebSocketRoute("/browser/focus", sessions.on_focus)
     yield WebSocketRoute("/browser/acts", sessions.on_acts)
+    yield WebSocketRoute("/browser/requests", sessions.on_requests)
     yield Route("/browser", answered(inside.status))
     yield Route("/browser/tabs", answered(inside.tabs))
     yield Route("/browser/pages", answered(inside.pages))
     yield Route("/browser/page-size", answered(inside.page_size))
     yield Route("/browser/emulation", answered(inside.emulate), methods=["PUT"])
     yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])
+    yield Route("/browser/authority", answered(inside.trust_authority), methods=["PUT"])
     yield Route("/browser/control", answered(inside.control), methods=["PUT"])
     yield Route("/browser/fresh", answered(inside.open_fresh), methods=["PUT"])
     yield Route("/browser/fresh", answered(inside.close_fresh), methods=["DELETE"])

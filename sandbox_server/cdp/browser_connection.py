@@ -10,10 +10,12 @@ from sandbox_server.cdp.devtools_clients import (
     ClientMessage,
     ClientMessages,
     DevtoolsClient,
+    HeldCommand,
     OwnReply,
     ToBrowser,
 )
 from sandbox_server.cdp.devtools_pipe import Pipe, open_pipe
+from sandbox_server.cdp.gated_targets import GatedTargets
 from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.messages import DevtoolsCommand, Object
 from sandbox_server.cdp.multiplexer import Multiplexer
@@ -37,8 +39,8 @@ class CommandRefused(InvalidArgument):
 class BrowserLink:
     """The connection to one browser process, from its start to its end.
 
-    `take` gets the events that are for the server itself. `rules` decide what clients may send, and `secrets` are
-    masked in all that clients receive.
+    `take` gets the events that are for the server itself. `rules` decide what clients may send, and `gated` when.
+    `secrets` are masked in all that clients receive.
     """
 
     def __init__(
@@ -47,11 +49,13 @@ class BrowserLink:
         rules: ClientRules | None = None,
         secrets: SecretRedaction | None = None,
         noted: Noted = lambda session, command: None,
+        gated: GatedTargets | None = None,
     ) -> None:
+        self._gated = gated or GatedTargets()
         self._secrets = secrets or SecretRedaction()
         self._take = take
         self._rules = rules or ClientRules()
-        self._multiplexer = Multiplexer(self._rules, noted)
+        self._multiplexer = Multiplexer(self._rules, noted, self._gated)
         self._answers: dict[int, Callable[[Object], None]] = {}
         self._outboxes: dict[DevtoolsClient, Outbox] = {}
         self._programs = SharedBacklog()
@@ -141,13 +145,22 @@ class BrowserLink:
             raise
         return taken[0]
 
-    def send(self, peer: DevtoolsClient, text: str | bytes) -> None:
-        """Forward a message of a client to the browser, or answer it."""
-        match self._multiplexer.from_peer(peer, text):
+    async def deliver(self, peer: DevtoolsClient, text: str | bytes) -> None:
+        """Forward a message of a client to the browser, or answer it, once the gate of requests lets it."""
+        if held := self.send(peer, text):
+            await self._gated.until_ready(held.target)
+            self.send(peer, text, waited=True)
+
+    def send(self, peer: DevtoolsClient, text: str | bytes, *, waited: bool = False) -> HeldCommand | None:
+        """Forward a message of a client to the browser, or answer it; returns what has to wait, which is no command of this process."""
+        match self._multiplexer.from_peer(peer, text, waited=waited):
             case ToBrowser(message):
                 self._write(message)
             case ClientMessage(_, message):
                 self._outboxes[peer].put(message)
+            case held:
+                return held
+        return None
 
     def let_go(self) -> None:
         """Release the keys and buttons that clients hold down and that may no longer act."""

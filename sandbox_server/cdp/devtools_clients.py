@@ -68,6 +68,12 @@ class BrowserEvent(NamedTuple):
     params: Object
 
 
+class HeldCommand(NamedTuple):
+    """A command that waits until the requests of its target are held up for approval."""
+
+    target: str
+
+
 class ClientEnded(NamedTuple):
     """The base session of a client ended, with the reason. `lost` answers the client's open commands."""
 

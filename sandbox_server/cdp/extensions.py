@@ -1,6 +1,6 @@
 """Extensions: stopped while a person has the pages, and started again afterwards.
 
-Scripts of Chromium's own page `chrome://extensions` do this. The page is opened hidden from everyone, as `proxy_policy`
+Scripts of Chromium's own page `chrome://extensions` do this. The page is opened hidden from everyone, as `policy_reload`
 does with the policy page.
 """
 

@@ -5,10 +5,11 @@ from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from sandbox_server.cdp.browser_connection import BrowserLink
 from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.policy_reload import take_authority, take_proxy
 from sandbox_server.cdp.private_window import BLANK, PrivateWindow
-from sandbox_server.cdp.proxy_policy import take_proxy
 from sandbox_server.cdp.secret_fill import SecretFill, put
 from sandbox_server.cdp.tab_strip import TabStrip
 from sandbox_server.cdp.takeover import TakeoverRules
@@ -53,6 +54,8 @@ class BrowserInternalApi:
         self._takeover = takeover
         self._fresh = PrivateWindow(browser)
         self._strip = TabStrip()
+        self._trusted: tuple[BrowserLink, str] | None = None
+        """The browser that was last told whom to trust, and whom."""
 
     async def restart(self, request: Request) -> Response:
         """Restart the browser, and answer when the next one serves."""
@@ -96,6 +99,15 @@ class BrowserInternalApi:
             await take_proxy(running, proxied=address is not None)
         return await self.status(request)
 
+    async def trust_authority(self, request: Request) -> Response:
+        """Have the browser trust the sandbox's authority as its file says now, and no earlier one."""
+        self._chromium.write_policies()
+        running, authority = self._browser.running, self._chromium.authority()
+        if running and (running, authority) != self._trusted:
+            await take_authority(running, authority)
+            self._trusted = running, authority
+        return await self.status(request)
+
     async def drop(self, request: Request) -> Response:
         """Fill a secret into a field. From then on it is masked for all clients."""
         try:
@@ -132,8 +144,15 @@ class BrowserInternalApi:
         return JSONResponse({})
 
     async def status(self, _: Request) -> Response:
-        """The browser's state, and the number of messages from clients. Does not start the browser."""
-        return JSONResponse({"pid": self._browser.pid, "sandboxed": self._chromium.sandboxed, "messages": self._sessions.taken})
+        """The browser's state, the number of messages from clients, and which requests are held up. Does not start the browser."""
+        return JSONResponse(
+            {
+                "pid": self._browser.pid,
+                "sandboxed": self._chromium.sandboxed,
+                "messages": self._sessions.taken,
+                "gated": self._sessions.gated,
+            }
+        )
 
 
 def _policies(wanted: BrowserRestart) -> dict[str, object]:

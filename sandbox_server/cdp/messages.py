@@ -139,6 +139,14 @@ def error_reply(command: int | None, code: int, message: str, session: str | Non
     return encode(reply | ({"sessionId": session} if session else {}))
 
 
+def script_error(command: int, message: str, session: str | None = None) -> bytes:
+    """Return the reply to a script that threw. Playwright takes any other error for the end of the document."""
+    thrown = {"type": "object", "subtype": "error", "className": "Error", "description": f"Error: {message}"}
+    details = {"exceptionId": 0, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": thrown}
+    reply: Object = {"id": command, "result": {"result": thrown, "exceptionDetails": details}}
+    return encode(reply | ({"sessionId": session} if session else {}))
+
+
 class Splitter:
     """Splits Chromium's byte stream into messages.
 

@@ -22,9 +22,11 @@ from sandbox_server.cdp.devtools_clients import (
     ClientMessage,
     ClientMessages,
     DevtoolsClient,
+    HeldCommand,
     OwnReply,
     ToBrowser,
 )
+from sandbox_server.cdp.gated_targets import NOT_GATED, GatedTargets
 from sandbox_server.cdp.hidden_targets import UNKNOWN as NO_TARGET
 from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.messages import (
@@ -41,6 +43,7 @@ from sandbox_server.cdp.messages import (
     error_reply,
     read_arrival,
     read_command,
+    script_error,
 )
 from sandbox_server.cdp.methods import effect_of
 from sandbox_server.cdp.override_reversal import SCRIPTS
@@ -86,13 +89,17 @@ class _Question(NamedTuple):
 class Multiplexer:
     """The state of one pipe. A new browser needs a new one.
 
-    `rules` decide what clients may send. `noted` is called with each session and command that they send.
+    `rules` decide what clients may send, and `gated` when. `noted` is called with each session and command that they send.
     """
 
     def __init__(
-        self, rules: ClientRules | None = None, noted: Callable[[str, DevtoolsCommand], None] = lambda session, command: None
+        self,
+        rules: ClientRules | None = None,
+        noted: Callable[[str, DevtoolsCommand], None] = lambda session, command: None,
+        gated: GatedTargets | None = None,
     ) -> None:
         self._rules = rules or ClientRules()
+        self._gated = gated or GatedTargets()
         self._noted = noted
         self._asked: set[int] = set()
         self._last_id = 0
@@ -197,13 +204,17 @@ class Multiplexer:
         """Forget a client. Messages for it are dropped. The caller has to detach its base session."""
         for session in peer.sessions:
             del self._owners[session]
+            self._gated.forget(session)
             self.overrides.forget(session)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.peer is not peer}
         self.suspension.forget(peer)
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
-    def from_peer(self, peer: DevtoolsClient, text: str | bytes) -> ToBrowser | ClientMessage:
-        """Take a client's message. It goes to the browser, or the client gets an answer at once."""
+    def from_peer(self, peer: DevtoolsClient, text: str | bytes, *, waited: bool = False) -> ToBrowser | ClientMessage | HeldCommand:
+        """Take a client's message. It goes to the browser, or the client gets an answer at once.
+
+        A command may have to wait before it is taken again. One that has `waited` is refused instead.
+        """
         try:
             command = read_command(text)
         except NotACommandError as error:
@@ -220,6 +231,9 @@ class Multiplexer:
             return ClientMessage(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
         if deferred:
             return self._deferred(peer, command)
+        if peer.caller is not OWNER and (target := self._gated.held(command.session or peer.base, command)):
+            refused = ClientMessage(peer, error_reply(command.id, SERVER_ERROR, NOT_GATED, command.session))
+            return refused if waited else HeldCommand(target)
         if command.method in _REMOVES and (removing := self._renamed(peer, command)) is not None:
             return removing
         return self._forward(peer, command)
@@ -289,7 +303,7 @@ class Multiplexer:
             self.suspension.keep(sent.peer, sent.session, sent.method, sent.script, arrival)
         if sent.method in _VALUES and sent.peer.caller.name == API and len(arrival.message) > MAX_VALUE:
             session = sent.session if sent.session != sent.peer.base else None
-            return ClientMessage(sent.peer, _too_large(sent.id, session))
+            return ClientMessage(sent.peer, script_error(sent.id, f"The result is over {MAX_VALUE} bytes", session))
         if sent.peer.caller is not OWNER:
             arrival = self.hidden_targets.reply(sent.method, arrival)
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
@@ -326,7 +340,7 @@ class Multiplexer:
         session = event["params"]["sessionId"]
         if event["method"] == "Target.attachedToTarget":
             info = event["params"].get("targetInfo", {})
-            self._own(peer, session, event["sessionId"], info.get("targetId"))
+            self._own(peer, session, event["sessionId"], info.get("targetId"), info.get("type"))
             self.suspension.greet(peer, session, info, waits=bool(event["params"].get("waitingForDebugger")))
             return []
         return self._end(peer, peer.below(session)) if session in peer.sessions else []
@@ -338,6 +352,7 @@ class Multiplexer:
         """
         for ended in sessions:
             del self._owners[ended], peer.sessions[ended]
+            self._gated.forget(ended)
             self.overrides.forget(ended)
             peer.pressed.forget(ended)
             peer.collected.forget(ended)
@@ -363,11 +378,12 @@ class Multiplexer:
         peer = self._owners.get(params["sessionId"])
         return ClientEnded(peer) if peer else None
 
-    def _own(self, peer: DevtoolsClient, session: str, above: str | None, target: str | None) -> None:
+    def _own(self, peer: DevtoolsClient, session: str, above: str | None, target: str | None, kind: str = "page") -> None:
         self._owners[session] = peer
         peer.sessions[session] = above
         if target:
             self.overrides.attached(session, target)
+            self._gated.attached(session, target, kind)
 
     def _next_id(self) -> int:
         self._last_id += 1
@@ -382,11 +398,3 @@ class Multiplexer:
 def _parameters(command: DevtoolsCommand) -> Object:
     params = command.parsed.get("params")
     return params if isinstance(params, dict) else {}
-
-
-def _too_large(command: int, session: str | None) -> bytes:
-    """Return the reply of a script that threw. Playwright takes any other error for the end of the document."""
-    thrown = {"type": "object", "subtype": "error", "className": "Error", "description": f"Error: The result is over {MAX_VALUE} bytes"}
-    details = {"exceptionId": 0, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": thrown}
-    reply: Object = {"id": command, "result": {"result": thrown, "exceptionDetails": details}}
-    return encode(reply | ({"sessionId": session} if session else {}))

@@ -15,6 +15,8 @@ from sandbox_server.cdp.devtools_clients import DevtoolsClient
 from sandbox_server.cdp.messages import Object
 from sandbox_server.cdp.multiplexer import API
 from sandbox_server.cdp.outbox import Outbox
+from sandbox_server.cdp.request_decisions import RequestDecisions
+from sandbox_server.cdp.request_gate import RequestGate
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
 from sandbox_server.core.http.app import call_of
 from sandbox_server.core.http.response_encoding import failure_response
@@ -61,11 +63,18 @@ class ClientSlots:
 class DevtoolsSessions:
     """Accepts clients and carries their messages in both directions."""
 
-    def __init__(self, browser: BrowserSupervisor) -> None:
+    def __init__(self, browser: BrowserSupervisor, gate: RequestGate, decisions: RequestDecisions) -> None:
         self._browser = browser
+        self._gate = gate
+        self._decisions = decisions
         self._places = ClientSlots()
         self.taken = 0
         """Messages of clients other than the API, which counts its own."""
+
+    @property
+    def gated(self) -> list[str]:
+        """What the requests that are held up for approval are about."""
+        return self._gate.in_force
 
     async def on_browser(self, websocket: WebSocket) -> None:
         """A client of the whole browser. The id in the URL is ignored: it may be from before a restart."""
@@ -83,15 +92,15 @@ class DevtoolsSessions:
         """For the stream: the input of clients on visible pages."""
         await self._tell(websocket, self._browser.acts.follow())
 
+    async def on_requests(self, websocket: WebSocket) -> None:
+        """For the API: it tells what approval rules are about, and decides on requests that wait."""
+        if await _accepted(websocket):
+            await self._decisions.serve(websocket, self._gate.change)
+
     async def _tell(self, websocket: WebSocket, news: AsyncIterator[Object]) -> None:
         """Send values to one of the sandbox's own processes until it disconnects."""
-        try:
-            if not caller_of(websocket).may(OWN):
-                raise PermissionDenied("only the sandbox's own processes may connect here")
-        except Failure as failure:
-            await websocket.send_denial_response(failure_response(failure))
+        if not await _accepted(websocket):
             return
-        await websocket.accept()
         async with Tasks() as tasks:
             telling = tasks.start(_send(websocket, news), name="news to a process of ours")
             gone = tasks.start(_gone(websocket), name="until it has gone")
@@ -137,8 +146,20 @@ class DevtoolsSessions:
         while (message := await websocket.receive())["type"] != "websocket.disconnect":
             text = message.get("text")
             self.taken += others
-            link.send(peer, message["bytes"] if text is None else text)
+            await link.deliver(peer, message["bytes"] if text is None else text)
             await link.writable()
+
+
+async def _accepted(websocket: WebSocket) -> bool:
+    """Accept a connection of one of the sandbox's own processes; False for anybody else, who is denied it."""
+    try:
+        if not caller_of(websocket).may(OWN):
+            raise PermissionDenied("only the sandbox's own processes may connect here")
+    except Failure as failure:
+        await websocket.send_denial_response(failure_response(failure))
+        return False
+    await websocket.accept()
+    return True
 
 
 async def _send(websocket: WebSocket, news: AsyncIterator[Object]) -> None:

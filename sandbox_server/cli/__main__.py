@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox_server.cli import output, request
+from sandbox_server.cli import listing, output, request
 from sandbox_server.cli.client import GATEWAY, Api, failure
 from sandbox_server.cli.document import DocumentedOperation, read_operations
 from sandbox_server.cli.options import gateway_url, parse, top_parser
+from sandbox_server.cli.short_forms import FORMS, ShortForms
 from sandbox_server.cli.stop import OK, USAGE, Stop
 
 TOKEN_FILE = "/run/sandbox-agent/token"
@@ -35,15 +36,20 @@ def main(arguments: Sequence[str]) -> None:
     options = top_parser().parse_args(arguments)
     socket_path = GATEWAY if options.api_url == gateway_url() else None
     api = Api(options.api_url, options.token or _token(), options.wait, socket_path)
-    operations = read_operations(json.loads(DOCUMENT.read_text("utf-8")))
+    document = json.loads(DOCUMENT.read_text("utf-8"))
+    operations = read_operations(document)
+    human = sys.stdout.isatty() and not options.json
     if options.tag is None:
-        output.line("\n".join(sorted({operation.tag for operation in operations})))
+        output.line(listing.overview(document))
+    elif options.tag in FORMS and (options.tag, options.operation) != ("doctor", "doctor"):
+        words = [] if options.operation is None else [options.operation, *options.fields]
+        ShortForms(api, operations, human).run(options.tag, words)
     elif options.operation is None:
-        output.line(_listed(_tagged(operations, options.tag) or _tagged(_running(api), options.tag), options.tag))
+        output.line(listing.of_tag(_tagged(operations, options.tag) or _tagged(_running(api), options.tag), options.tag))
     else:
         tag, wanted = SHORT.get((options.tag, options.operation), (options.tag, options.operation.replace("-", "_")))
         found = _named(operations, tag, wanted) or _named(_running(api), tag, wanted)
-        _call(api, found, options.fields, human=sys.stdout.isatty() and not options.json)
+        _call(api, found, options.fields, human=human)
 
 
 def _call(api: Api, operation: DocumentedOperation | None, fields: Sequence[str], *, human: bool) -> None:
@@ -81,13 +87,6 @@ def _tagged(operations: list[DocumentedOperation], tag: str) -> list[DocumentedO
     return [operation for operation in operations if operation.tag == tag]
 
 
-def _listed(operations: list[DocumentedOperation], tag: str) -> str:
-    if not operations:
-        raise Stop(USAGE, f"there is no tag {tag}; `sandbox` lists them")
-    width = max(len(operation.name) for operation in operations)
-    return "\n".join(f"{operation.name:{width}}  {operation.entry['summary']}" for operation in operations)
-
-
 def run() -> NoReturn:
     """Run this process's command line and exit."""
     for stream in (sys.stdout, sys.stderr):
@@ -95,7 +94,8 @@ def run() -> NoReturn:
     try:
         main(sys.argv[1:])
     except Stop as stop:
-        sys.stderr.write(f"sandbox: {stop.sentence}\n")
+        if stop.sentence:
+            sys.stderr.write(f"sandbox: {stop.sentence}\n")
         raise SystemExit(stop.code) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,8 +10,11 @@ from typing import IO, Any
 from sandbox_server.cli.client import failure, sentence
 from sandbox_server.cli.stop import FAILED, UNREACHABLE, USAGE, Stop
 from sandbox_server.cli.table import rows_in, table
+from sandbox_server.cli.times import with_times
 
 CHUNK = 1 << 20
+REPEATED = {"console": "output"}
+"""Fields that a person does not need where the other one is there: `console` is `output` by commands, with their prompts."""
 
 
 def write(response: http.client.HTTPResponse, output: str | None, *, human: bool) -> None:
@@ -76,9 +79,15 @@ def _write_answer(body: Any, *, human: bool) -> None:
     elif enveloped and data is None:
         line(sentence(body))
     else:
-        line(words(data))
+        line(words(with_times(_without_repeated(data))))
         if enveloped and body.get("hint"):
             sys.stderr.write(f"{body['hint']}\n")
+
+
+def _without_repeated(data: Any) -> Any:
+    if not isinstance(data, dict):
+        return data
+    return {name: value for name, value in data.items() if not data.get(REPEATED.get(name, ""))}
 
 
 def _write_events(response: http.client.HTTPResponse, *, human: bool) -> None:

@@ -2,12 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 GAP = "  "
 NARROWEST = 8
 """Characters that a column keeps, however narrow the terminal is."""
+TALLEST = 6
+"""Lines of a cell."""
 
 
 def rows_in(value: Any) -> list[dict[str, Any]] | None:
@@ -20,7 +23,7 @@ def rows_in(value: Any) -> list[dict[str, Any]] | None:
 
 
 def table(rows: Sequence[Mapping[str, Any]], width: int = 0) -> str | None:
-    """Return rows as a table with a header, cut to the terminal's width; None if it is too narrow for the columns."""
+    """Return rows as a table with a header, folded to the terminal's width; None if it is too narrow for the columns."""
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) is not None for row in rows)]
     if not names:
         return None
@@ -28,7 +31,7 @@ def table(rows: Sequence[Mapping[str, Any]], width: int = 0) -> str | None:
     widths = _fitted([max(map(len, column)) for column in zip(*cells, strict=True)], width or shutil.get_terminal_size().columns)
     if widths is None:
         return None
-    return "\n".join(_line(line, widths) for line in cells)
+    return "\n".join(line for row in cells for line in _lines(row, widths))
 
 
 def cell(value: Any) -> str:
@@ -56,6 +59,13 @@ def _fitted(widths: list[int], room: int) -> list[int] | None:
     return widths
 
 
-def _line(cells: Iterable[str], widths: list[int]) -> str:
-    shown = (text if len(text) <= width else f"{text[: width - 1]}…" for text, width in zip(cells, widths, strict=True))
-    return GAP.join(text.ljust(width) for text, width in zip(shown, widths, strict=True)).rstrip()
+def _lines(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    folded = [_folded(text, width) for text, width in zip(cells, widths, strict=True)]
+    for number in range(max(map(len, folded))):
+        texts = (lines[number] if number < len(lines) else "" for lines in folded)
+        yield GAP.join(text.ljust(width) for text, width in zip(texts, widths, strict=True)).rstrip()
+
+
+def _folded(text: str, width: int) -> list[str]:
+    lines = textwrap.wrap(text, width, max_lines=TALLEST, placeholder="…") if len(text) > width else [text]
+    return [line[:width] for line in lines]

@@ -5,6 +5,7 @@ from functools import partial
 
 from sandbox_server import __version__
 from sandbox_server.composition.activity import Activity
+from sandbox_server.composition.approvals import ApprovalParts
 from sandbox_server.composition.control import ControlParts
 from sandbox_server.composition.desktop import DesktopAndInput, private_mode
 from sandbox_server.composition.machine import MachineParts
@@ -20,6 +21,7 @@ from sandbox_server.drivers.browser.uploads import PageUploads
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import Downloads
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
+from sandbox_server.drivers.devtools.request_gate import RequestGateClient
 from sandbox_server.drivers.devtools.storage import Storage
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.spawn.process import Processes
@@ -58,13 +60,18 @@ class BrowserParts:
     part: ProductPart
 
 
-def build_browser(machine: MachineParts, control: ControlParts, screen: DesktopAndInput, activity: Activity) -> BrowserParts:
+def build_browser(
+    machine: MachineParts, control: ControlParts, screen: DesktopAndInput, activity: Activity, approvals: ApprovalParts
+) -> BrowserParts:
     """Make them. Recordings are counted in `activity`."""
     settings, files, owner, desktop = machine.settings, machine.files, machine.owner, screen.desktop
     hidden = private_mode(control)
-    devtools = Devtools(owner.socket, KeptRules(f"{settings.paths.run}/browser-rules.json"), hidden)
+    devtools = Devtools(owner.socket, KeptRules(f"{settings.paths.run}/browser-rules.json"), hidden, approvals.browser.follows_downloads)
+    gate = RequestGateClient(owner.socket, approvals.browser)
+    for changed in (devtools.connect_if_wanted, gate.changed):
+        approvals.store.follow(changed)
     recordings = PageRecordings(owner, files, hidden)
-    downloads = Downloads(devtools, files, settings.paths.downloads, settings.downloads)
+    downloads = Downloads(devtools, files, settings.paths.downloads, settings.downloads, approvals.browser.admit_download)
     session = BrowserSession(owner, lambda: not control.keeper.holding.admits(A_PROGRAM, "cdp"))
     uploads, elements = PageUploads(files, settings.paths.spool), ElementIndex()
     activity.follow_recordings(lambda: recordings.recording)
@@ -80,7 +87,9 @@ def build_browser(machine: MachineParts, control: ControlParts, screen: DesktopA
     watched = machine.has_browser and settings.control.private_focus
     watching: Opened = (SecretFocus(control.keeper, partial(follow_focus, owner.socket)),) if watched else ()
     return BrowserParts(
-        downloads, hints_for_each_caller(session), ProductPart(features, (*watching, devtools, downloads, recordings, uploads, session))
+        downloads,
+        hints_for_each_caller(session),
+        ProductPart(features, (*watching, *((gate,) * machine.has_browser), devtools, downloads, recordings, uploads, session)),
     )
 
 

@@ -45,7 +45,7 @@ def build_code(machine: MachineParts, activity: Activity) -> ProductPart:
         NodeJS(scripts, javascript, machine.toolbox, NodeResources(output, memory)),
         Code(kernels, nodes, *runners),
     )
-    editors = Editors(processes, [editor for editor in _editors(machine) if editor.name not in disabled])
+    editors = Editors(processes, [editor for editor in _editors(machine) if editor.name not in disabled], machine.ports)
     return ProductPart((*features, EditorPages(editors)), (kernels, python, javascript, editors))
 
 

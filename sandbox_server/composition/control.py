@@ -12,6 +12,7 @@ from sandbox_server.features.control.input_streams import InputStreams
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from sandbox_server.features.control.lease_state_machine import LeaseTimes
+from sandbox_server.features.control.paused_agent import AgentPause, AgentPrograms
 from sandbox_server.features.control.revocation_hooks import BrowserControl, TellBrowser
 from sandbox_server.features.control.visibility_guard import VisibilityGuard
 from sandbox_server.features.recorder.recorded_events import LeaseEntries
@@ -23,6 +24,7 @@ class ControlParts:
     """The lease, and what enforces it."""
 
     keeper: LeaseKeeper
+    lease: ControlLease
     guard: ControlGuard
     visibility: VisibilityGuard
     part: ProductPart
@@ -37,17 +39,22 @@ class ControlParts:
         return {EPOCH_HEADER: str(self.keeper.holding.epoch)}
 
 
-def build_control(file: JsonFile, settings: ControlSettings, owner: BrowserControl | None, recorder: FlightRecorder) -> ControlParts:
-    """Make the lease, stored in `file`. `owner` is None if there is no browser."""
+def build_control(
+    file: JsonFile, settings: ControlSettings, owner: BrowserControl | None, recorder: FlightRecorder, programs: AgentPrograms
+) -> ControlParts:
+    """Make the lease, stored in `file`. `owner` is None if there is no browser. `programs` are what a pause stops."""
     calls = CallsInFlight()
     browser = [TellBrowser(owner)] if owner else []
+    pause = AgentPause(programs)
     keeper = LeaseKeeper(
         file,
         LeaseTimes(settings.idle, settings.countdown, settings.cap, settings.lost, settings.request),
         settings.take,
         [calls.interrupt, *browser],
         listeners=LeaseListeners((owner.close_fresh,) if owner else (), recorder.inputs.note, recorder.lines.entered),
+        pause=pause,
     )
     entries = LeaseEntries(recorder.journal, keeper, recorder.inputs, recorder.redaction)
-    part = ProductPart((ControlLease(keeper, owner), InputStreams(keeper)), (entries, *browser, keeper))
-    return ControlParts(keeper, ControlGuard(keeper, calls), VisibilityGuard(keeper, calls), part)
+    lease = ControlLease(keeper, owner, pause)
+    part = ProductPart((lease, InputStreams(keeper)), (entries, *browser, keeper))
+    return ControlParts(keeper, lease, ControlGuard(keeper, calls), VisibilityGuard(keeper, calls), part)

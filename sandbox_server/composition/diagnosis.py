@@ -5,13 +5,15 @@ from sandbox_server.composition.part import ProductPart
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.box.checks import BoxChecks
 from sandbox_server.features.doctor import Doctor
+from sandbox_server.features.egress_checks import EgressChecks
 from sandbox_server.features.observe.observe import Observe
 
 
 def build_diagnosis(machine: MachineParts, desktop: Desktop) -> ProductPart:
     """Make the checks, including those of the desktop, and the observation of resource usage."""
     settings = machine.settings
+    egress = EgressChecks(machine.box, machine.processes, settings.paths.egress_policy, enabled=settings.egress.enabled)
     probes = BoxChecks(machine.box, quota=settings.box.checkpoint_quota).probes()
-    doctor = Doctor(machine.processes, settings, desktop, machine.liveness, probes)
+    doctor = Doctor(machine.processes, settings, desktop, machine.liveness, [*egress.probes(), *probes])
     observe = Observe(f"{settings.paths.run}/observe", ("/", settings.box.directory, settings.agent.workspace))
     return ProductPart((doctor, observe), (observe,))

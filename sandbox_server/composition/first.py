@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sandbox_server.composition.approvals import ApprovalParts, build_approvals
 from sandbox_server.composition.control import ControlParts, build_control
 from sandbox_server.composition.gateway import GatewayParts, build_gateway
 from sandbox_server.composition.handoff import HandoffParts, build_handoff_queue
@@ -10,6 +11,7 @@ from sandbox_server.composition.machine import MachineParts, build_machine
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.composition.recorder import FlightRecorder, build_recorder
 from sandbox_server.composition.work import Work, build_work
+from sandbox_server.drivers.box.program_pause import ProgramPause
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.handoff.queue import Receipted
 from sandbox_server.settings import Settings
@@ -23,6 +25,7 @@ class First:
     recorder: FlightRecorder
     control: ControlParts
     handoffs: HandoffParts
+    approvals: ApprovalParts
     gateway: GatewayParts
     work: Work
     receipts: Late[Receipted | None]
@@ -30,7 +33,7 @@ class First:
     @property
     def parts(self) -> tuple[ProductPart, ...]:
         """In the order in which they are opened."""
-        return self.recorder.part, self.control.part, self.gateway.part, self.work.part, self.handoffs.part
+        return self.recorder.part, self.control.part, self.gateway.part, self.work.part, self.handoffs.part, self.approvals.part
 
 
 def build_first(settings: Settings, *, new: bool = False) -> First:
@@ -43,7 +46,7 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
     receipts = Late[Receipted | None]("what tells of a person's changes")
     recorder = build_recorder(settings, lambda: control.get().private)
     owner = machine.owner if machine.has_browser else None
-    control.set(build_control(JsonFile(settings.paths.control), settings.control, owner, recorder))
+    control.set(build_control(JsonFile(settings.paths.control), settings.control, owner, recorder, ProgramPause(machine.box)))
     keeper = control.get().keeper
     handoffs = build_handoff_queue(machine, keeper, recorder, receipts)
     return First(
@@ -51,6 +54,7 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
         recorder=recorder,
         control=control.get(),
         handoffs=handoffs,
+        approvals=build_approvals(settings, handoffs, keeper),
         gateway=build_gateway(machine, keeper, handoffs.queue.is_open),
         work=build_work(machine, keeper, new=new),
         receipts=receipts,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.audit import Audit
+from sandbox_server.drivers.credentials.agent_keys import AgentKeys
 from sandbox_server.drivers.credentials.jwks import JwksFile, JwksUrl
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.tickets import Tickets
@@ -15,12 +16,26 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.ports.container_names import ContainerNames
 from sandbox_server.drivers.stats import system
 from sandbox_server.drivers.stats.components import ComponentSockets
+from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import Auth, Credentials, SessionGuard, SignInSessions
+from sandbox_server.features.auth.agent_keys import AgentKeyList
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
+from sandbox_server.features.auth.invitations import Invitations
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.health import Health
 from sandbox_server.settings import Settings
+
+
+class TaskCalls:
+    """Tells of calls with tokens that name their task. Nobody hears of them until the listener is set."""
+
+    def __init__(self) -> None:
+        self.listener: Callable[[str, str, float | None], None] = lambda *_: None
+
+    def __call__(self, caller: str, task: str, expires: float | None) -> None:
+        """Pass one on."""
+        self.listener(caller, task, expires)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +44,53 @@ class GatewayParts:
 
     audit: Audit
     session_guard: SessionGuard
+    health: Health
+    task_calls: TaskCalls
+    credentials: Credentials
     part: ProductPart
 
 
 def build_gateway(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> GatewayParts:
     """Make them. `is_asked` tells whether a handoff is open; otherwise its links are void."""
     audit = Audit()
-    health = Health(ComponentSockets(component_sockets(machine.settings)), audit, machine.liveness)
+    paths = machine.settings.paths
+    of_box = {"box-gateway": paths.socket("box-gateway")} if machine.has_own_network else {}
+    health = Health(ComponentSockets(component_sockets(machine.settings) | of_box), audit, machine.liveness)
     sessions = SignInSessions(machine.revoked, keeper.expel)
-    return GatewayParts(audit, SessionGuard(machine.revoked), ProductPart((authentication(machine, keeper, is_asked), sessions, health)))
+    keys = AgentKeys(JsonFile(f"{paths.run}/agent-keys.json"))
+    invitations = Invitations(Tickets(Keyring(paths.run, paths.agent_run).tickets))
+    task_calls = TaskCalls()
+    credentials = credentials_of(machine, is_asked, keys, task_calls)
+    features = (authentication(machine, keeper, credentials), sessions, AgentKeyList(keys), invitations, health)
+    return GatewayParts(audit, SessionGuard(machine.revoked), health, task_calls, credentials, ProductPart(features))
 
 
-def authentication(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable[[str], bool]) -> Auth:
-    """Return the authentication by key, token, ticket or session."""
+def credentials_of(machine: MachineParts, is_asked: Callable[[str], bool], keys: AgentKeys, task_calls: TaskCalls) -> Credentials:
+    """Return what recognises a key, a token, a ticket or a session."""
     settings, auth = machine.settings, machine.settings.auth
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
-    tickets = Tickets(keyring.tickets)
-    credentials = Credentials(
+    return Credentials(
         keyring,
         Tokens(list(_token_keys(settings)), auth.audience, auth.issuer),
-        tickets,
+        Tickets(keyring.tickets),
         machine.shares,
         machine.revoked,
+        keys,
         api_key=auth.api_key.reveal() if auth.api_key else None,
         session_ttl=auth.session_ttl,
         preview_domain=auth.preview_domain,
         is_asked=is_asked,
+        task_called=task_calls,
     )
+
+
+def authentication(machine: MachineParts, keeper: LeaseKeeper, credentials: Credentials) -> Auth:
+    """Return the authentication by these credentials."""
+    settings, auth = machine.settings, machine.settings.auth
+    tickets = Tickets(Keyring(settings.paths.run, settings.paths.agent_run).tickets)
     editors = EditorTurns(lambda: keeper.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
     hosts = AllowedHosts(auth.hosts, socket.gethostname(), auth.preview_domain, ContainerNames().hold)
-    return Auth(credentials, tickets, machine.ports, auth, turns=editors, hosts=hosts)
+    return Auth(credentials, tickets, machine.ports, auth, turns=editors, hosts=hosts, program_called=keeper.see_agent)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

@@ -6,18 +6,20 @@ from sandbox_server.composition.first import First
 from sandbox_server.core.dispatch import Guard, require_scope, require_tool
 
 
-def guards_of(first: First, browser_hints: Guard | None = None) -> tuple[Guard, ...]:
-    """The guards, the outermost first. `browser_hints` is None until the browser's part is made: no first call needs it."""
+def guards_of(first: First, browser_hints: Guard | None = None, egress_hints: Guard | None = None) -> tuple[Guard, ...]:
+    """The guards, the outermost first. Those of hints are None until their parts are made: no first call needs them."""
     return (
         first.gateway.audit,  # counts and logs every call, so it comes before everything that may refuse one
         first.recorder.guard,  # records refused calls too
         first.gateway.session_guard,  # an ended session has no rights to check
         require_scope,  # before anything that a caller without the scope could learn from
         require_tool,  # narrows what the scope allows
+        first.approvals.guard,  # a call that waits for a person must hold neither the lease nor the box
         first.control.guard,  # a call that may not act now must neither resume the box nor make a checkpoint
         first.control.visibility,  # after the lease: a call that waits for control shows nothing yet
         first.work.suspension.guard,  # resumes the box only for calls that were let in
         first.work.checkpoints.guard,  # a checkpoint needs a box that runs
+        *((egress_hints,) if egress_hints else ()),  # after everything that refuses a call: only one that ran has hints
         *((browser_hints,) if browser_hints else ()),  # innermost: hints are collected only while a call runs
     )
 

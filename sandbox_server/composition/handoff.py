@@ -11,6 +11,7 @@ from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
+from sandbox_server.features.handoff.approvals import HandoffApprovals
 from sandbox_server.features.handoff.handoff import Handoff as Asked
 from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
 from sandbox_server.features.handoff.sign_in_links import Expel, HandoffLinks
@@ -20,9 +21,10 @@ from sandbox_server.features.recorder.recorded_events import HandoffEntries
 
 @dataclass(frozen=True, slots=True)
 class HandoffParts:
-    """The queue of handoffs, and their sign-in links."""
+    """The queue of handoffs, the approvals that it asks people for, and their sign-in links."""
 
     queue: HandoffQueue
+    approvals: HandoffApprovals
     links: HandoffLinks
     part: ProductPart
 
@@ -48,7 +50,8 @@ def build_handoff_queue(
     queue = HandoffQueue(store, receipted=receipted, kept=kept)
     if settings.control.private_handoff:
         keeper.hide_when(queue.asks_privacy)
-    return HandoffParts(queue, links, ProductPart((), (store, links, queue)))
+    approvals = HandoffApprovals(queue, settings.approvals.answer)
+    return HandoffParts(queue, approvals, links, ProductPart((), (store, links, queue, approvals)))
 
 
 def expelled_by(revoked: Revoked, keeper: LeaseKeeper) -> Expel:

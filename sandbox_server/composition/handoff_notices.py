@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from sandbox_server.composition.control import ControlParts
 from sandbox_server.composition.handoff import HandoffParts
+from sandbox_server.composition.live_events import Follow, LiveEvents
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.clients.mail import MailServer
@@ -18,15 +20,19 @@ from sandbox_server.features.handoff.notification_targets import (
 )
 from sandbox_server.features.handoff.notifier import HandoffNotifier
 from sandbox_server.features.handoff.queue import HandoffQueue
+from sandbox_server.features.ports.port_events import PortEvents
 from sandbox_server.settings import Settings
 from sandbox_server.settings.handoff import HandoffSettings
 
 
-def build_handoffs(settings: Settings, handoffs: HandoffParts, keeper: LeaseKeeper, drop: Drop) -> ProductPart:
-    """Make the operations and the notifier. `drop` fills a secret into a page."""
-    claimed = private_by(handoffs.queue, keeper, wanted=settings.control.private_handoff)
+def build_handoffs(
+    settings: Settings, handoffs: HandoffParts, control: ControlParts, drop: Drop, ports: PortEvents, *more: Follow
+) -> ProductPart:
+    """Make the operations and the notifier. `drop` fills a secret into a page; pages follow `ports` and `more`, too."""
+    claimed = private_by(handoffs.queue, control.keeper, wanted=settings.control.private_handoff)
     notices = HandoffNotifier(handoffs.queue, targets_of(settings.handoff), handoffs.links.make)
-    return ProductPart((Handoffs(handoffs.queue, claimed, drop),), (notices,))
+    asked = Handoffs(handoffs.queue, claimed, drop)
+    return ProductPart((asked, LiveEvents(control.lease.control_events, asked.handoff_events, ports.follow, *more)), (notices,))
 
 
 def targets_of(handoff: HandoffSettings) -> Iterator[NotificationTarget]:

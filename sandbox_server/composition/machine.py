@@ -1,6 +1,5 @@
 """The drivers that several builders use."""
 
-import os
 from dataclasses import dataclass
 
 from sandbox_server.drivers.box import isolation
@@ -10,13 +9,14 @@ from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import PortShares
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
+from sandbox_server.drivers.ports.agent_ports import agent_ports, has_own_network
 from sandbox_server.drivers.ports.listening_ports import Ports
-from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.stats.toolbox import Toolbox
 from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.drivers.workload_identity.binding import BindingStore
 from sandbox_server.settings import Settings
 
 
@@ -38,11 +38,17 @@ class MachineParts:
     ports: Ports
     shares: PortShares
     revoked: Revoked
+    bindings: BindingStore
 
     @property
     def has_browser(self) -> bool:
         """Whether the browser was not left out."""
         return "browser" not in self.settings.components.left_out
+
+    @property
+    def has_own_network(self) -> bool:
+        """Whether the box has a network of its own, which the egress policy guards."""
+        return has_own_network(self.settings, self.isolation)
 
 
 def build_machine(settings: Settings) -> MachineParts:
@@ -60,9 +66,10 @@ def build_machine(settings: Settings) -> MachineParts:
         owner=BrowserClient(paths.socket("cdp")),
         box=BoxClient(paths.socket("box"), found, RESTART_SECONDS),
         liveness=liveness_of(settings, found),
-        ports=_agent_ports(settings),
+        ports=agent_ports(settings, found),
         shares=PortShares(JsonFile(f"{paths.run}/shares.json")),
         revoked=Revoked(JsonFile(f"{paths.run}/revoked.json"), settings.auth.session_ttl),
+        bindings=BindingStore(JsonFile(f"{paths.run}/identity.json"), settings.identity.sandbox_id),
     )
 
 
@@ -70,12 +77,3 @@ def liveness_of(settings: Settings, found: isolation.Isolation) -> Liveness:
     """Return the liveness check of the spawner, and of the box daemon if there is a box."""
     box = {"box": settings.paths.socket("box")} if found.level == "box" else {}
     return Liveness({"spawner": settings.paths.socket("spawn")} | box)
-
-
-def _agent_ports(settings: Settings) -> Ports:
-    """Return the ports that are not the sandbox's own, nor its users' if the container has such users."""
-    users = settings.users
-    own_users = {users.control_uid, users.desktop_uid} if os.geteuid() == users.control_uid else set()
-    ports = {"jupyter": settings.code.jupyterlab_port, "code-server": settings.code.code_server_port}
-    editors = [port for name, port in ports.items() if name not in settings.components.left_out]
-    return Ports({settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}, own_users, editors=editors)

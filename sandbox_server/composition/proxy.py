@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
+from sandbox_server.drivers.proxy.egress_upstream import EgressUpstreamClient
 from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.proxy.haproxy import Haproxy
 from sandbox_server.drivers.stats.components import ComponentSockets
@@ -30,6 +31,8 @@ def build_proxy(machine: MachineParts) -> Forwarding:
         machine.environment,
         machine.owner if machine.has_browser else None,
         enabled="proxy" not in settings.components.left_out,
+        egress=EgressUpstreamClient(paths.egress_socket("control")) if machine.has_own_network else None,
     )
-    features = (ProxyOperations(proxy, ComponentSockets({"gateway": paths.socket("gateway")})), ProxyPac(proxy))
+    gateway = ComponentSockets({"gateway": paths.socket("gateway")})
+    features = (ProxyOperations(proxy, gateway, machine.ports if machine.has_own_network else None), ProxyPac(proxy))
     return Forwarding(proxy, ProductPart(features, (proxy,)))

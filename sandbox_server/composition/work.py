@@ -11,6 +11,7 @@ from sandbox_server.drivers.documents.text import Documents
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.files.ripgrep import Ripgrep
 from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
+from sandbox_server.drivers.shells.meanwhile import MeanwhileServers
 from sandbox_server.drivers.shells.session_store import ShellStore
 from sandbox_server.drivers.shells.shells import TmuxShells
 from sandbox_server.drivers.shells.tmux import Tmux
@@ -66,9 +67,10 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work
         output_bytes=settings.bash.output_bytes,
         spool=paths.spool,
     )
-    watches, tmux = Watches(processes), Tmux(processes, paths.shells)
+    watches, tmux = Watches(processes), Tmux(processes, paths.shells, lambda: keeper.paused is not None)
+    meanwhile = MeanwhileServers(processes, paths.shells, lambda: keeper.paused)
     sessions = ShellSessions(
-        TmuxShells(processes, files, tmux, paths.shells),
+        TmuxShells(processes, files, tmux, paths.shells, meanwhile),
         ShellStore(f"{paths.run}/shells.json"),
         limit=settings.shell.max_sessions,
         evict_after=settings.shell.evict_after,
@@ -77,7 +79,13 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work
     activity.follow_commands(lambda: bash.busy, lambda: sessions.busy)
     box = build_box(machine, keeper, sessions, activity, new=new)
     features: tuple[Feature, ...] = (
-        Sandbox(machine.toolbox, settings.agent, __version__, root=settings.agent.sudo and machine.isolation.allows_root),
+        Sandbox(
+            machine.toolbox,
+            settings.agent,
+            __version__,
+            root=settings.agent.sudo and machine.isolation.allows_root,
+            bindings=machine.bindings,
+        ),
         Hooks(ShutdownHookStore(f"{paths.run}/hooks.json"), settings.hooks.shutdown),
         bash,
         *shell_features(machine, sessions, keeper),
@@ -85,7 +93,7 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, *, new: bool) -> Work
         FileWatch(files, watches),
         *box.part.features,
     )
-    part = ProductPart(features, (bash, files, watches, tmux, sessions, *box.part.opened))
+    part = ProductPart(features, (bash, files, watches, tmux, meanwhile, sessions, *box.part.opened))
     return Work(activity, box.suspension, box.checkpoints, part)
 
 
@@ -101,8 +109,8 @@ class BoxParts:
 def build_box(machine: MachineParts, keeper: LeaseKeeper, sessions: ShellSessions, activity: Activity, *, new: bool) -> BoxParts:
     """Make them. The box is not suspended while anything is active or a person has control."""
     box, settings = machine.box, machine.settings.box
-    renewal = Renewal(box, sessions)
-    checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota)
+    renewal = Renewal(box, sessions, renewed=keeper.forget_paused)
+    checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota, announce=keeper.announce)
     when = settings.checkpoint_before if machine.isolation.level == "box" else "never"
     automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy, holding=lambda: keeper.holding)
 

@@ -68,6 +68,20 @@ class Conflict(Failure):
     kind = "conflict"
 
 
+class PreconditionFailed(Failure):
+    """The thing was changed since the caller read it (`If-Match`)."""
+
+    status = 412
+    kind = "precondition_failed"
+
+
+class PreconditionRequired(Failure):
+    """The caller has to say which version it changes (`If-Match`)."""
+
+    status = 428
+    kind = "precondition_required"
+
+
 class TooLarge(Failure):
     """The request, or its result, exceeds a stated limit."""
 

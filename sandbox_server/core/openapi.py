@@ -3,7 +3,7 @@
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_type_hints
@@ -18,11 +18,14 @@ from sandbox_server.core.operation import Operation, Spec
 _REF = "#/components/schemas/{model}"
 
 
-def document(operations: Iterable[Operation], *, title: str, version: str) -> dict[str, Any]:
-    """Describe every HTTP operation.
+def document(
+    operations: Iterable[Operation], *, title: str, version: str, tags: Mapping[str, tuple[str, str]] | None = None
+) -> dict[str, Any]:
+    """Describe every HTTP operation. `tags` has a sentence and search words for each known tag, in the order in which they are listed.
 
     An `operationId` is unique in the document; `x-name` is the name within the tag, by which the command line calls the operation.
-    `x-scope`, `x-tool` and `x-aliases` carry what the MCP surface and the command line need beside the standard keys.
+    `x-scope`, `x-tool`, `x-aliases` and a tag's `x-words` carry what the MCP surface, the command line and the reference page need beside
+    the standard keys.
     """
     described = [operation for operation in operations if not operation.spec.socket]
     models = sorted(
@@ -41,9 +44,15 @@ def document(operations: Iterable[Operation], *, title: str, version: str) -> di
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},
+        "tags": _tags({operation.tag for operation in described}, tags or {}),
         "paths": dict(sorted(paths.items())),
         "components": {"schemas": dict(sorted(components.items())), "responses": RESPONSES},
     }
+
+
+def _tags(used: set[str], known: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
+    described = [{"name": name, "description": known[name][0], "x-words": known[name][1].split()} for name in known if name in used]
+    return described + [{"name": name} for name in sorted(used - set(known))]
 
 
 def _add(schemas: dict[str, Any], components: dict[str, Any]) -> None:

@@ -145,16 +145,17 @@ def failures(spec: Spec) -> dict[str, Any]:
     """Describe how an operation may fail, by status; `default` is what any operation may meet."""
     has_input = spec.request is not None or spec.form is not None
     has_body = spec.form is not None or (has_input and spec.reads_json) or "body" in spec.parameters.values()
+    acts = bool(spec.acts) or hasattr(spec.request, "acts")
     opens_files = spec.scope == "files" and spec.failures == "http"
     found = {
         "400": (has_input or has_body, "BadRequest"),
         "401": (spec.scope != "public", "Unauthenticated"),
         "403": (spec.scope not in ("any", "public"), "PermissionDenied"),
         "404": ("{" in spec.path or opens_files, "NotFound"),
-        "409": (bool(spec.acts) or opens_files, "Conflict"),
+        "409": (acts or opens_files, "Conflict"),
         "413": (has_body or opens_files, "TooLarge"),
         "422": (has_input, "ValidationError"),
-        "423": (bool(spec.acts) or spec.shows, "HeldByHuman"),
+        "423": (acts or spec.shows, "HeldByHuman"),
         "default": (True, "Failure"),
     }
     return {status: {"$ref": f"#/components/responses/{name}"} for status, (may, name) in found.items() if may}

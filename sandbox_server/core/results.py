@@ -1,6 +1,6 @@
 """Inputs and outputs of operations, independent of the surface."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -49,6 +49,8 @@ class Call:
     """The event after which a stream resumes, from `Last-Event-ID`."""
     query: Mapping[str, str] = field(default_factory=dict)
     """The query parameters, for rules that hold for every operation."""
+    disconnected: Callable[[], Awaitable[None]] | None = None
+    """Waits until the caller has gone; None where that is not known, or somebody else waits for it. One may wait at a time."""
 
 
 @dataclass(frozen=True, slots=True)

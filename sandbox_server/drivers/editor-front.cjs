@@ -4,15 +4,34 @@
 //
 // EDITOR_FRONT is a port and seconds. The server that listens on that port takes requests for localhost alone, and ends with its process when
 // it has been idle for that long. Other servers, as those of extensions, are left alone.
+//
+// EDITOR_SETTINGS is the JSON of settings that a user who has none begins with.
 
+const { mkdirSync, writeFileSync } = require("node:fs");
 const { Server } = require("node:http");
+const { homedir } = require("node:os");
+const { join } = require("node:path");
 
 const OWN_NAMES = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 const REFUSAL = "this is not the address of the editor\n";
 const [port, idleSeconds] = (process.env.EDITOR_FRONT ?? "0 0").split(" ").map(Number);
 const emit = Server.prototype.emit;
+const FOLDER = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "code-server", "User");
 let uses = 0;
 let idle;
+
+/** Give a user who has no settings these; what cannot be written is not needed. */
+function seed() {
+  try {
+    mkdirSync(FOLDER, { recursive: true });
+    writeFileSync(join(FOLDER, "settings.json"), process.env.EDITOR_SETTINGS ?? "{}", { flag: "wx" });
+  } catch {
+    // They are there, or the disk is full.
+  }
+}
+
+if (process.env.EDITOR_SETTINGS) seed();
+delete process.env.EDITOR_SETTINGS; // not for what is started in the editor
 
 /** @param {boolean} used Whether somebody begins to use it, or is done. */
 function note(used) {

@@ -1,8 +1,8 @@
 """The editors JupyterLab and code-server. They run as the agent and start on demand."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +10,7 @@ from typing import Self
 
 from sandbox_server.core.errors import DeadlineExceeded, Failure, NotFound, Unavailable
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, put_down
@@ -21,6 +22,18 @@ RETRY_SECONDS = 1.0
 KNOCK_SECONDS = 0.1
 PROBE_SECONDS = 20.0
 SAID_BYTES = 1 << 16
+HIDDEN = (".cache", ".config", ".dbus", ".ipython", ".jupyter", ".local", ".npm", ".pki", ".bash_history", ".python_history")
+"""What programs keep in the home directory."""
+SETTINGS = {
+    "chat.disableAIFeatures": True,
+    "chat.commandCenter.enabled": False,
+    "workbench.startupEditor": "none",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.welcomePage.walkthroughs.openOnInstall": False,
+    "window.title": "${dirty}${activeEditorShort}${separator}${rootName}${separator}Tandem",
+    "files.exclude": dict.fromkeys((*HIDDEN, "**/.git", "**/__pycache__"), True),
+}
+"""What VS Code begins with, until its user changes it: no chat that no model answers, no welcome page."""
 FRONT = str(Path(__file__).with_name("editor-front.cjs"))
 
 
@@ -83,16 +96,26 @@ def code_server(port: int, workspace: str, idle_seconds: float) -> EditorProgram
     script = "/opt/code-server/out/node/entry.js"
     options = [f"--bind-addr=127.0.0.1:{port}", "--auth=none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
     options += [f"--trusted-origins=localhost:{port}"]  # the host of its preview
-    argv = ["/opt/node/24/bin/node", "--require", FRONT, script, *options, "--disable-getting-started-override", workspace]
-    told = {"EDITOR_FRONT": f"{port} {idle_seconds:.0f}"}
+    argv = [
+        "/opt/node/24/bin/node",
+        "--require",
+        FRONT,
+        script,
+        *options,
+        "--disable-getting-started-override",
+        "--app-name=Tandem",
+        workspace,
+    ]
+    told = {"EDITOR_FRONT": f"{port} {idle_seconds:.0f}", "EDITOR_SETTINGS": json.dumps(SETTINGS)}
     return EditorProgram("code-server", "code-server", port, script, argv, "CODE_SERVER=1", environment=told)
 
 
 class Editors:
     """Starts and stops editors; an asynchronous context manager, which ends the running ones."""
 
-    def __init__(self, processes: Processes, editors: Sequence[EditorProgram]) -> None:
+    def __init__(self, processes: Processes, editors: Sequence[EditorProgram], ports: Ports) -> None:
         self._processes = processes
+        self._ports = ports
         self._editors = {editor.name: editor for editor in editors}
         self._running: dict[str, tuple[Process, PipeReader]] = {}
         self._starting = asyncio.Lock()
@@ -180,7 +203,7 @@ class Editors:
         self._running[editor.name] = process, output
         try:
             async with asyncio.timeout(START_SECONDS):
-                answered = await _answering(process, editor.port)
+                answered = await self._answering(process, editor.port)
         except TimeoutError:
             await self.stop(editor.name)
             raise DeadlineExceeded(f"{editor.title} did not answer within {START_SECONDS:g} s", name=editor.name) from None
@@ -192,19 +215,10 @@ class Editors:
             text = said.bytes().decode("utf-8", "replace").strip()[-1000:]
             raise Unavailable(f"{editor.title} ended at its start: {text}", name=editor.name)
 
-
-async def _answering(process: Process, port: int) -> bool:
-    """Wait until the port accepts connections. Return False if the process has ended."""
-    while not await _answers(port):
-        if process.exit:
-            return False
-        await asyncio.sleep(KNOCK_SECONDS)
-    return True
-
-
-async def _answers(port: int) -> bool:
-    with suppress(OSError):
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.close()
+    async def _answering(self, process: Process, port: int) -> bool:
+        """Wait until it listens. Return False if it has ended."""
+        while not await self._ports.listens(port):
+            if process.exit:
+                return False
+            await asyncio.sleep(KNOCK_SECONDS)
         return True
-    return False

@@ -34,6 +34,24 @@ def upstreams(ports: Mapping[str, int]) -> str:
     return "".join(f"upstream {name} {{ server 127.0.0.1:{port} max_fails=0; }}\n" for name, port in ports.items())
 
 
+def published_places(ports: Iterable[int], *, has_ipv6: bool) -> list[str]:
+    """Return where the container listens for published ports, as addresses with a port."""
+    return [f"{address}:{port}" for port in ports for address in ("0.0.0.0", "[::]")[: 1 + has_ipv6]]
+
+
+def published(ports: Iterable[int], *, has_ipv6: bool) -> str:
+    """Return the servers of published ports. Each leads to the same port of the box's loopback, of either family."""
+    return "".join(_published(port, published_places([port], has_ipv6=has_ipv6)) for port in ports)
+
+
+def _published(port: int, places: Iterable[str]) -> str:
+    listening = " ".join(f"listen {place}{' ipv6only=on' if place.startswith('[') else ''};" for place in places)
+    return (
+        f"upstream published_{port} {{ server 127.0.0.1:{port} max_fails=0; server [::1]:{port} backup max_fails=0; }}\n"
+        f"server {{ {listening} proxy_pass published_{port}; proxy_timeout 24h; proxy_connect_timeout 5s; proxy_socket_keepalive on; }}\n"
+    )
+
+
 def origins(allowed: Iterable[str]) -> str:
     """Return nginx's maps of other sites: which `Origin` may read answers, and whose pages may frame ours.
 

@@ -84,7 +84,6 @@ class Doctor:
             Probe("isolated_signals", _isolated_signals, "needs a host with Linux 6.12 or newer, and Landlock among its security modules"),
             Probe("sudo", self._sudo, "set ALLOW_SUDO=true and do not run with no-new-privileges"),
             Probe("no_raw_packets", _no_raw_packets, "run with --cap-drop NET_RAW"),
-            Probe("egress_policy", _egress_policy, "limit the container's network from outside; docs/isolation.md limits a single command"),
             Probe("shared_memory", _shared_memory, "run with --shm-size 1g"),
             Probe("memory_limit", _memory_limit, "run with --memory 4g, so that a hog ends here and not on the host"),
             Probe("process_limit", _process_limit, "run with --pids-limit 4096, so that a fork bomb ends here"),
@@ -182,10 +181,6 @@ async def _isolated_signals() -> Finding:
 async def _no_raw_packets() -> Finding:
     held = system.bounding_capability("NET_RAW")
     return Finding(not held, "root in here can forge packets" if held else "nothing in here can forge packets")
-
-
-async def _egress_policy() -> Finding:
-    return Finding(False, "nothing in here keeps the agent's programs from any address that the container reaches")
 
 
 async def _shared_memory() -> Finding:

@@ -1,5 +1,7 @@
 """Health: liveness, readiness and metrics."""
 
+from collections.abc import Callable
+
 from sandbox_server.core import Blob, Call, Model, Reply, operation
 from sandbox_server.core.audit import BUCKETS, Audit, Durations
 from sandbox_server.drivers.stats.components import ComponentSockets
@@ -28,6 +30,8 @@ class Health:
         self._components = components
         self._liveness = liveness
         self._audit = audit
+        self.more: list[Callable[[], list[str]]] = []
+        """What else there is to measure, each in the same format."""
 
     @operation("GET /healthz", scope="public", envelope=False)
     async def healthz(self) -> Alive:
@@ -48,8 +52,9 @@ class Health:
 
     @operation("GET /metrics", scope="view", media_type="text/plain")
     async def metrics(self) -> Blob:
-        """Return the metrics of every operation in Prometheus' text format."""
-        text = "\n".join(exposition(self._audit.durations)) + "\n"
+        """Return the metrics of every operation, and of the network, in Prometheus' text format."""
+        lines = exposition(self._audit.durations) + [line for more in self.more for line in more()]
+        text = "\n".join(lines) + "\n"
         return Blob(text.encode(), "text/plain; version=0.0.4; charset=utf-8")
 
 

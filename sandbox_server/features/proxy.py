@@ -9,10 +9,11 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field
 
 from sandbox_server.core import Blob, InvalidArgument, Model, NotFound, Reply, ResourceExhausted, Slashes, operation
+from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.proxy.configuration import MAPPED_PORT
 from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.proxy.pac import pac
-from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
+from sandbox_server.drivers.proxy.routing_plan import OWN, ProxyPlan, covers
 from sandbox_server.drivers.stats.components import ComponentSockets
 from sandbox_server.settings.proxy import RouteSettings, UpstreamSettings, pattern, route, upstream
 
@@ -97,9 +98,11 @@ class ProxyOperations:
 
     tag = "proxy"
 
-    def __init__(self, proxy: ForwardProxy, gateway: ComponentSockets) -> None:
+    def __init__(self, proxy: ForwardProxy, gateway: ComponentSockets, ports: Ports | None = None) -> None:
+        """`ports` are those of the box, if it has a network of its own: there a loopback address is the box's."""
         self._proxy = proxy
         self._gateway = gateway
+        self._ports = ports
 
     @operation("GET /v1/proxy/upstream", scope="view")
     async def get_upstream(self) -> ProxyUpstream | None:
@@ -169,11 +172,14 @@ class ProxyOperations:
 
     @operation("GET /v1/proxy/diagnose", scope="admin")
     async def diagnose(self, request: DiagnoseRequest) -> ProxyDiagnoseResult:
-        """Report where a request would go, and whether that destination answers."""
+        """Report where a request would go, and whether that destination answers.
+
+        The server connects by itself, past the egress policy: programs may be refused what answers here.
+        """
         url, host, port = _address(request.url)
         plan = self._proxy.plan
         if mapping := plan.mapped(url.scheme, host, port, url.path or "/"):
-            reachable = await _takes_connections(mapping.target_host, mapping.target_port)
+            reachable = await self._takes_connections(mapping.target_host, mapping.target_port)
             shown = _mapping(mapping)
             return ProxyDiagnoseResult(
                 url=request.url, route="mapping", matched_mapping=shown, resolved_target=mapping.target, target_reachable=reachable
@@ -184,8 +190,13 @@ class ProxyOperations:
             url=request.url,
             route="upstream" if through else "direct",
             resolved_target=through.address if through else f"{host}:{port}",
-            target_reachable=await _takes_connections(*target),
+            target_reachable=await self._takes_connections(*target),
         )
+
+    async def _takes_connections(self, host: str, port: int) -> bool:
+        if self._ports and covers(OWN, host):
+            return await self._ports.listens(port)
+        return await _takes_connections(host, port)
 
     @operation("GET /v1/proxy/health", scope="view", operation_id="health")
     async def health(self) -> ProxyHealthCheck:

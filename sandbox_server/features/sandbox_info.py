@@ -9,6 +9,7 @@ from pydantic import Field
 from sandbox_server.core import Blob, Failure, Model, Reply, operation
 from sandbox_server.drivers.stats import system
 from sandbox_server.drivers.stats.toolbox import Interpreter, Toolbox
+from sandbox_server.drivers.workload_identity.binding import BindingStore
 from sandbox_server.settings import AgentSettings
 
 MENDED = (
@@ -97,6 +98,15 @@ class SandboxDetail(Model):
     utils: list[ToolCategory]
 
 
+class BindingDetail(Model):
+    """Which sandbox it is, and whom it works for."""
+
+    sandbox_id: str
+    tenant: str | None = None
+    task: str | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+
+
 class SandboxResponse(Model):
     """An answer with more keys than the envelope's."""
 
@@ -109,6 +119,7 @@ class SandboxResponse(Model):
     workspace: str | None = None
     version: str
     detail: SandboxDetail
+    binding: BindingDetail | None = None
 
 
 class Package(Model):
@@ -126,11 +137,14 @@ class Sandbox:
 
     tag = "sandbox"
 
-    def __init__(self, toolbox: Toolbox, agent: AgentSettings, version: str, *, root: bool = False) -> None:
+    def __init__(
+        self, toolbox: Toolbox, agent: AgentSettings, version: str, *, root: bool = False, bindings: BindingStore | None = None
+    ) -> None:
         self._toolbox = toolbox
         self._agent = agent
         self._version = four_numbers(version)
         self._root = root
+        self._bindings = bindings
 
     @operation("GET /v1/sandbox", scope="view", tool="sandbox_get_context", envelope=False)
     async def get_context(self) -> SandboxResponse:
@@ -144,7 +158,14 @@ class Sandbox:
             workspace=self._agent.workspace,
             version=self._version,
             detail=detail,
+            binding=self._binding(),
         )
+
+    def _binding(self) -> BindingDetail | None:
+        if self._bindings is None:
+            return None
+        bound = self._bindings.current
+        return BindingDetail(sandbox_id=self._bindings.sandbox_id, tenant=bound.tenant, task=bound.task, labels=dict(bound.labels))
 
     async def _probe_box(self) -> tuple[tuple[RuntimeEnv, list[ToolCategory]], str | None]:
         """Return what programs in the box report; nothing and the reason if no process can start in it."""

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
-from sandbox_server.core import Call, Caller, InvalidArgument, Private, ResourceExhausted, Socket, Unavailable, socket
+from sandbox_server.core import Call, Caller, Failure, InvalidArgument, Private, ResourceExhausted, Socket, Unavailable, socket
 from sandbox_server.core.control import Control
 from sandbox_server.core.quota import NEEDED, Quota
 from sandbox_server.core.tasks import start_task
@@ -11,6 +12,7 @@ from sandbox_server.drivers.vnc.messages import BadVncMessage, VncMessage
 from sandbox_server.drivers.vnc.rights import INPUT, VncRights, means_to_act
 from sandbox_server.drivers.vnc.server import PIECE_BYTES, RETRY_AFTER, Stream, VncServer
 from sandbox_server.drivers.x11.desktop import Desktop
+from sandbox_server.drivers.x11.windows import X11Windows
 
 MAX_VIEWERS = 32
 PROGRAM_VIEWERS = 24
@@ -44,7 +46,7 @@ class Vnc:
             try:
                 async with self._server.connect() as stream:
                     seeing = VncViewerSocket(socket, lambda: self._check_seen(call.caller))
-                    await _carry(seeing, VncInput(rights, call.caller, self._control), stream, evicted)
+                    await _carry(seeing, VncInput(rights, call.caller, self._control, self._desktop.windows), stream, evicted)
             except Unavailable:
                 if rights.pressing:  # the VNC server died, so what it held down is released here
                     await self._desktop.release_everything()
@@ -75,17 +77,18 @@ class VncViewerSocket:
 class VncInput:
     """Filters a viewer's input by its scopes and by the lease."""
 
-    def __init__(self, rights: VncRights, caller: Caller, control: Control) -> None:
+    def __init__(self, rights: VncRights, caller: Caller, control: Control, windows: X11Windows) -> None:
         self._rights = rights
         self._caller = caller
         self._control = control
+        self._windows = windows
 
     async def pass_on(self, data: bytes, writer: asyncio.StreamWriter) -> None:
         """Forward the allowed part of these bytes. Raises BadVncMessage."""
         for message in self._rights.admitted(data):
             if message.kind not in INPUT:
                 writer.write(message.body)
-            elif await self._is_forwarded(message):
+            elif await self._is_forwarded(message) and await self._is_focused(message):
                 self._rights.note(message)
                 self._tell(message)
                 writer.write(message.body)
@@ -96,6 +99,14 @@ class VncInput:
             await self._control.changed()
             if self._rights.pressing and not self._control.drives(self._caller, "gui"):
                 writer.write(self._rights.let_go())
+
+    async def _is_focused(self, message: VncMessage) -> bool:
+        """Focus the window that a press is about to hit. Whether the viewer still drives then."""
+        if (point := self._rights.focusing_press(message)) is None:
+            return True
+        with suppress(Failure):  # a window that has no focus is pressed all the same
+            await self._windows.focus_at(*point)
+        return self._control.drives(self._caller, "gui")
 
     def _tell(self, message: VncMessage) -> None:
         if means_to_act(message):

@@ -16,7 +16,9 @@ from sandbox_server.core import logs
 from sandbox_server.core.http.asgi_server import serve_on
 from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.clients.agent_network import AgentNetwork
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
+from sandbox_server.drivers.ports.agent_ports import agent_ports, has_own_network
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCalls
@@ -30,6 +32,7 @@ from sandbox_server.mcp.servers.built_in import built_in, recorded_tools
 from sandbox_server.mcp.servers.connection import connector
 from sandbox_server.mcp.servers.lease_check import LeaseCheck
 from sandbox_server.mcp.servers.registry import ServerRegistry
+from sandbox_server.mcp.servers.tool_approval import ToolApproval
 from sandbox_server.mcp.servers.upstreams import UpstreamServers
 from sandbox_server.mcp.tools.api_client import ApiClient
 from sandbox_server.mcp.tools.api_tools import ApiTools
@@ -134,13 +137,28 @@ def serve(settings: Settings, version: str) -> None:
     quiet_library_logs()
     paths = settings.paths
     registry = ServerRegistry(built_in(settings), paths.mcp_servers, settings.mcp.extra, JsonFile(f"{paths.run}/mcp-servers.json"))
-    connect = connector(Processes(paths.socket("spawn"), RESTART_SECONDS), version)
-    wake = BoxClient(paths.socket("box"), isolation.read(paths.isolation)).resume
+    found = isolation.read(paths.isolation)
+    connect = connector(Processes(paths.socket("spawn"), RESTART_SECONDS), version, agent_network(settings, found))
+    wake = BoxClient(paths.socket("box"), found).resume
     api = paths.socket("api")
     servers = UpstreamServers(
-        registry, connect, idle_seconds=settings.mcp.idle, recorded_tools=recorded_tools(), wake=wake, admit=LeaseCheck(api)
+        registry,
+        connect,
+        idle_seconds=settings.mcp.idle,
+        recorded_tools=recorded_tools(),
+        wake=wake,
+        admit=LeaseCheck(api),
+        approve=ToolApproval(api),
     )
     serve_on(paths.socket("mcp"), create_mcp_app(api, McpParts(registry, servers, settings.handoff.asks_clients), version))
+
+
+def agent_network(settings: Settings, found: isolation.Isolation) -> AgentNetwork | None:
+    """Return how URLs are reached, if the box has a network of its own."""
+    if not has_own_network(settings, found):
+        return None
+    paths = settings.paths
+    return AgentNetwork(paths.egress_socket("fetches"), paths.socket("box-dial"), agent_ports(settings, found))
 
 
 def quiet_library_logs() -> None:

@@ -1,5 +1,6 @@
 """The internal HTTP API on the MCP socket, for the API process: servers, tools and calls. The gateway does not expose it."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from sandbox_server.core.errors import Failure, NotFound
 from sandbox_server.core.http.client_disconnect import while_connected
 from sandbox_server.core.identity import CALLER
 from sandbox_server.mcp.client_requests.clients import PlainHttpClient
-from sandbox_server.mcp.routing.tools import call_upstream_tool
+from sandbox_server.mcp.routing.tools import call_upstream_tool, with_notice
 from sandbox_server.mcp.servers.registry import ServerRegistry
 from sandbox_server.mcp.servers.upstreams import UpstreamServers, UpstreamTool, upstream_tools
 from sandbox_server.mcp.tool_filter import ToolFilter, filter_of
@@ -98,7 +99,9 @@ class McpInternalApi:
         for upstream_tool in await self._upstream_tools(server, tool_filter):
             if tool in (upstream_tool.tool.name, upstream_tool.name) and tool_filter.allows(upstream_tool):
                 try:
-                    return await call_upstream_tool(request, upstream_tool, arguments, PlainHttpClient())
+                    began = time.time()
+                    result = await call_upstream_tool(request, upstream_tool, arguments, PlainHttpClient())
+                    return with_notice(result, await self._api_tools.blocked(request, began))
                 except MCPError as error:
                     return failed_result(error.message)
         raise NotFound(f"the MCP server {server!r} has no tool {tool!r}")

@@ -10,20 +10,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
+from sandbox_server.settings.approvals import ApprovalsSettings
 from sandbox_server.settings.auth import AuthSettings as AuthSettings
+from sandbox_server.settings.box import BoxSettings as BoxSettings
 from sandbox_server.settings.browser import BrowserSettings
 from sandbox_server.settings.code import CodeSettings
 from sandbox_server.settings.control import ControlSettings
 from sandbox_server.settings.desktop import DisplaySettings as DisplaySettings
+from sandbox_server.settings.egress import EgressSettings as EgressSettings
 from sandbox_server.settings.handoff import HandoffSettings
+from sandbox_server.settings.hooks import HooksSettings as HooksSettings
+from sandbox_server.settings.hooks import ShutdownHook as ShutdownHook
+from sandbox_server.settings.identity import IdentitySettings as IdentitySettings
 from sandbox_server.settings.kinds import (
     BOOLEAN,
     GROUP_ID,
     PATH,
-    PATHS,
     PORT,
     SIZE,
-    TEXT,
     TIMEZONE,
     USER_ID,
     Kind,
@@ -40,38 +44,18 @@ from sandbox_server.settings.kinds import (
     variable,
 )
 from sandbox_server.settings.mcp import McpSettings
-from sandbox_server.settings.network import FetchingSettings
+from sandbox_server.settings.network import BoxPortsSettings, FetchingSettings
 from sandbox_server.settings.paths import Paths as Paths
 from sandbox_server.settings.paths import Users as Users
 from sandbox_server.settings.proxy import ProxySettings
 from sandbox_server.settings.recorder import RecorderSettings
+from sandbox_server.settings.secrets import SecretsSettings
+from sandbox_server.settings.skills import SkillsSettings
 from sandbox_server.settings.stream import StreamSettings as StreamSettings
 
 
 class BadSettings(ValueError):
     """Variables hold values that cannot be used; the message has one line for each."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShutdownHook:
-    """A command that runs as the agent while the container stops."""
-
-    name: str
-    command: str
-    timeout: float = 10.0
-    priority: int = 100
-
-
-def _shutdown_hooks(text: str) -> tuple[ShutdownHook, ...]:
-    if not text.lstrip().startswith("["):
-        return (ShutdownHook("env", text),)
-    try:
-        return tuple(ShutdownHook(**hook) for hook in json.loads(text))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"must be a command or a JSON list of {{name, command, timeout, priority}}: {error}") from None
-
-
-SHUTDOWN_HOOKS = Kind("command or JSON", _shutdown_hooks)
 
 
 def _read_disabled(text: str) -> frozenset[str]:
@@ -174,46 +158,6 @@ class FilesSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillsSettings:
-    """Skills"""
-
-    paths: tuple[str, ...] = variable(
-        "AIO_SKILLS_PATH",
-        PATHS,
-        (),
-        "Directories of skills, separated by colons, that are registered from the start. Install what they need yourself.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class HooksSettings:
-    """Hooks: commands that run as the agent"""
-
-    init: str | None = variable("RUN_HOOK_INIT", TEXT, None, "Runs first, in the box if there is one.")
-    pre_services: str | None = variable("RUN_HOOK_PRE_SERVICES", TEXT, None, "Runs after it in the same place, before the services start.")
-    post_ready: str | None = variable("RUN_HOOK_POST_READY", TEXT, None, "Runs once there, when every component is ready.")
-    timeout: float = variable(
-        "RUN_HOOKS_TIMEOUT",
-        seconds(1, 86400),
-        300.0,
-        "Kill each of the three after this time.",
-    )
-    strict: bool = variable("RUN_HOOKS_STRICT", BOOLEAN, False, "Stop the container if a hook fails.")
-    shutdown: tuple[ShutdownHook, ...] = variable(
-        "SANDBOX_SHUTDOWN_HOOKS",
-        SHUTDOWN_HOOKS,
-        (),
-        "A command, or a JSON list of `{name, command, timeout, priority}`, run while stopping.",
-    )
-    shutdown_timeout: float = variable(
-        "SANDBOX_SHUTDOWN_HOOKS_TIMEOUT",
-        seconds(0, 3600),
-        30.0,
-        "How long all of them together may take.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class LogsSettings:
     """Logs"""
 
@@ -228,47 +172,6 @@ class LogsSettings:
         choice("debug", "info", "warning", "error"),
         "info",
         "Least severe line that the sandbox's own processes log.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class BoxSettings:
-    """The agent's box"""
-
-    mode: Literal["auto", "on", "off"] = variable(
-        "BOX",
-        choice("auto", "on", "off"),
-        "auto",
-        "Give the agent a Linux of its own, root only there. `auto`: if the host allows it; `on`: boot stops otherwise.",
-    )
-    directory: str = variable(
-        "BOX_DIR", PATH, "/sandbox", "Where the box's files and checkpoints are: a volume, not below a system directory."
-    )
-    max_processes: int = variable(
-        "BOX_MAX_PROCESSES", integer(64, 1 << 20), 1024, "Processes and threads that the agent may have at once. More cannot start."
-    )
-    max_memory: int = variable(
-        "BOX_MAX_MEMORY_BYTES",
-        SIZE,
-        0,
-        "Memory of the agent's processes together, and of each. Beyond it the largest is ended. 0: the container's.",
-    )
-    checkpoint_quota: int = variable("CHECKPOINT_QUOTA_BYTES", SIZE, 10 << 30, "Bytes that checkpoints may take together.")
-    checkpoint_before: Literal["never", "idle", "always"] = variable(
-        "CHECKPOINT_BEFORE_RISK",
-        choice("never", "idle", "always"),
-        "never",
-        "Make a checkpoint, which ends what runs, before removing directories, installing packages or extracting "
-        "archives. `idle`: only if no command runs.",
-    )
-    checkpoint_workspace: bool = variable(
-        "CHECKPOINT_WORKSPACE", BOOLEAN, True, "Include the workspace in checkpoints. A volume mounted there never is."
-    )
-    idle_suspend: float = variable(
-        "IDLE_SUSPEND_SECONDS",
-        seconds(0, 86400 * 30),
-        0.0,
-        "Suspend the agent's processes after this time without a request. 0: never.",
     )
 
 
@@ -306,13 +209,18 @@ class Settings:
     stream: StreamSettings = field(default_factory=StreamSettings)
     control: ControlSettings = field(default_factory=ControlSettings)
     handoff: HandoffSettings = field(default_factory=HandoffSettings)
+    approvals: ApprovalsSettings = field(default_factory=ApprovalsSettings)
+    identity: IdentitySettings = field(default_factory=IdentitySettings)
     recorder: RecorderSettings = field(default_factory=RecorderSettings)
     hooks: HooksSettings = field(default_factory=HooksSettings)
     logs: LogsSettings = field(default_factory=LogsSettings)
     box: BoxSettings = field(default_factory=BoxSettings)
     components: ComponentsSettings = field(default_factory=ComponentsSettings)
     browser: BrowserSettings = field(default_factory=BrowserSettings)
+    egress: EgressSettings = field(default_factory=EgressSettings)
+    secrets: SecretsSettings = field(default_factory=SecretsSettings)
     fetching: FetchingSettings = field(default_factory=FetchingSettings)
+    box_ports: BoxPortsSettings = field(default_factory=BoxPortsSettings)
     proxy: ProxySettings = field(default_factory=ProxySettings)
     paths: Paths = field(default_factory=Paths)
     users: Users = field(default_factory=Users)
@@ -332,7 +240,10 @@ def load(environ: Mapping[str, str]) -> Settings:
     sections = {section.name: read(cast("type[Any]", section.type), environ, problems) for section in fields(Settings)}
     if problems:
         raise BadSettings("\n".join(problems))
-    return Settings(**sections)
+    settings = Settings(**sections)
+    if settings.gateway.port in settings.box_ports.published:
+        raise BadSettings(f"PUBLISHED_PORTS must not name {settings.gateway.port}, which is the gateway's own port")
+    return settings
 
 
 def load_written(path: str | None = None) -> Settings:
@@ -363,18 +274,18 @@ def secrets_in(settings: Settings) -> Iterator[str]:
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """Leave out every variable that holds a secret."""
-    secret = {known.name for _, known in variables() if known.kind.secret}
+    secret = {known.name for _, known in variables() if known.kind.secret} | load(environ).secrets.hidden
     return {name: value for name, value in environ.items() if name not in secret}
 
 
 def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """Give the environment from which every process of the agent starts.
 
-    What was given to the container passes, except the sandbox's own variables: those hold keys, or
-    say how it is guarded.
+    What was given to the container passes, except the sandbox's own variables: those hold keys, or say how it is guarded.
     """
     own = [known for _, known in variables() if not known.inherited]
     passed = {name: value for name, value in environ.items() if not any(known.matches(name) for known in own)}
+    passed = {name: value for name, value in passed.items() if name not in settings.secrets.hidden}
     agent = settings.agent
     path = passed.pop("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     return {
@@ -382,6 +293,8 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
         "TERM": "xterm-256color",
         **(settings.proxy.environment if settings.proxy.configured else {}),
         **passed,
+        **settings.identity.environment(settings.paths.identity, passed),
+        **settings.secrets.placeholders,
         "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
         "HOME": agent.home,
         "USER": agent.user,

@@ -26,3 +26,11 @@ class DisplaySettings:
     def socket(self) -> str:
         """The X server's socket."""
         return f"/tmp/.X11-unix/X{self.name.removeprefix(':')}"
+
+    @property
+    def local_socket(self) -> str:
+        """A link to it, by whose name Chromium takes the X server for one on localhost and shares memory with it.
+
+        Given a path, Chromium takes it for a host's name (`ShouldUseMitShm` in its ui/base/x/x11_shm_image_pool.cc).
+        """
+        return f"{self.socket}.localhost"

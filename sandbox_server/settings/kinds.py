@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-RESERVED_IDS = (990, 991)
-"""Users and groups of the image: control and desktop."""
+RESERVED_IDS = (990, 991, 992)
+"""Users and groups of the image: control, desktop and egress."""
 ZONES = "/usr/share/zoneinfo"
 
 
@@ -89,8 +89,8 @@ def _absolute_path(text: str) -> str:
 
 def account_name(text: str) -> str:
     """Check a name for the agent's user."""
-    if text in {"root", "control", "desktop"}:
-        raise ValueError("must not be root, control or desktop: those are the sandbox's own users")
+    if text in {"root", "control", "desktop", "egress"}:
+        raise ValueError("must not be root, control, desktop or egress: those are the sandbox's own users")
     if not text.replace("-", "").replace("_", "").isalnum() or not text[0].isalpha() or not text.isascii():
         raise ValueError("must be a user name: letters, digits, '-' and '_', a letter first")
     return text

@@ -3,7 +3,7 @@
 import ipaddress
 from dataclasses import dataclass
 
-from sandbox_server.settings.kinds import Kind, integer, seconds, variable
+from sandbox_server.settings.kinds import PORT, Kind, integer, seconds, variable
 
 type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -57,3 +57,45 @@ class FetchingSettings:
     )
     max_bytes: int = variable("FETCH_MAX_BYTES", integer(1, 1 << 40), 64 << 20, "Largest document that it fetches, in bytes.")
     seconds: float = variable("FETCH_TIMEOUT_SECONDS", seconds(1, 3600), 20.0, "How long one fetch may take.")
+
+
+MAX_PORTS = 64
+"""Ports that one variable may name."""
+
+
+def _read_ports(text: str) -> tuple[int, ...]:
+    found = tuple(dict.fromkeys(port for part in text.replace(",", " ").split() for port in _span(part)))
+    if len(found) > MAX_PORTS:
+        raise ValueError(f"must name at most {MAX_PORTS} ports")
+    return found
+
+
+def _span(text: str) -> range:
+    first, dash, last = text.partition("-")
+    low = PORT.parse(first)
+    high = PORT.parse(last) if dash else low
+    if not low <= high < low + MAX_PORTS:
+        raise ValueError(f"must hold ports and short spans of them, as in 3000, 5173, 9000-9010, not {text}")
+    return range(low, high + 1)
+
+
+PORT_LIST: Kind[tuple[int, ...]] = Kind("ports", _read_ports)
+
+
+@dataclass(frozen=True, slots=True)
+class BoxPortsSettings:
+    """Ports into and out of the box"""
+
+    published: tuple[int, ...] = variable(
+        "PUBLISHED_PORTS",
+        PORT_LIST,
+        (),
+        "Ports of the agent's programs that the container listens on as well (`3000, 9000-9010`), for the engine's `--publish 3000:3000`. "
+        "Whoever reaches them needs no key.",
+    )
+    forwarded: tuple[int, ...] = variable(
+        "BOX_FORWARD_PORTS",
+        PORT_LIST,
+        (),
+        "Ports of the container's loopback, as of added services, that programs in the box reach at their own.",
+    )

@@ -24,6 +24,8 @@ class Paths:
     custom_tools: str = "/opt/tandem/custom_tools"
     proxy: str = "/run/sandbox-proxy"
     """Directory shared by the forward proxy and control. It has the proxy's configuration with an upstream's password."""
+    egress: str = "/run/sandbox-egress"
+    """Directory of the egress process, which control can enter: the policy in force and the process's sockets."""
     recorder: str = "/run/sandbox-recorder"
     """Directory of the flight recorder, 0700 of the user control. It does not exist in the box. A volume may be mounted there."""
     spool: str = "/var/tmp"
@@ -37,15 +39,44 @@ class Paths:
         """Return the socket of a component: api, mcp, spawn, gateway or an added one."""
         return f"{self.run}/{component}.sock"
 
+    def egress_socket(self, name: str) -> str:
+        """Return a socket of the egress process: `control` is its own, at `box` it gets the box's network from the daemon."""
+        return f"{self.egress}/{name}.sock"
+
+    @property
+    def egress_policy(self) -> str:
+        """File with the policy in force, as a JSON object."""
+        return f"{self.egress}/policy.json"
+
+    @property
+    def box_gateway_pid(self) -> str:
+        """File with the process id of the gateway's part in the box's network."""
+        return f"{self.run}/nginx/box.pid"
+
     @property
     def shells(self) -> str:
         """Directory of the files and sockets of shell sessions, 0700 of the agent."""
         return f"{self.agent_run}/shells"
 
     @property
+    def trust(self) -> str:
+        """Directory of the certificates that programs in the box trust; control writes it."""
+        return f"{self.agent_run}/trust"
+
+    @property
     def kernels(self) -> str:
         """Directory of the kernels' sockets, 0700 of the agent."""
         return f"{self.agent_run}/kernels"
+
+    @property
+    def identity(self) -> str:
+        """Directory of the identity's socket and token files, which control writes and the agent reads."""
+        return f"{self.agent_run}/identity"
+
+    @property
+    def identity_key(self) -> str:
+        """The owner's keys of the identity, as boot copied them; control's, 0400."""
+        return f"{self.run}/identity-key.pem"
 
     @property
     def control(self) -> str:
@@ -157,6 +188,8 @@ class Users:
     control_uid: int = 990
     desktop: str = "desktop"
     desktop_uid: int = 991
+    egress: str = "egress"
+    egress_uid: int = 992
     proxy: str = "proxy"
     proxy_gid: int = 13
     """The group of Debian's user for proxies."""

@@ -18,15 +18,16 @@ export class ApiError extends Error {
  * Call an operation. Returns the envelope's `data`, or with `whole` the whole body.
  * @param {string} method
  * @param {string} path
- * @param {{body?: object, whole?: boolean, accepted?: number[]}} [options] `accepted`: statuses that count as success
+ * @param {{body?: object, whole?: boolean, accepted?: number[], timeout?: number}} [options] `accepted`: statuses that count as success;
+ *   `timeout`: milliseconds
  * @returns {Promise<any>} rejects with ApiError, or with TypeError or TimeoutError if nothing answers
  */
-export async function call(method, path, { body, whole = false, accepted = [] } = {}) {
+export async function call(method, path, { body, whole = false, accepted = [], timeout = TIMEOUT_MS } = {}) {
   const response = await fetch(path, {
     method,
     headers: { Accept: "application/json", ...(body && { "Content-Type": "application/json" }) },
     body: body && JSON.stringify(body),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.timeout(timeout),
   });
   const answer = response.status === 204 ? null : await response.json().catch(() => null);
   if (!response.ok && !accepted.includes(response.status)) {

@@ -9,6 +9,8 @@ import pytest
 
 from sandbox_server.boot.components import link
 from sandbox_server.settings import ComponentsSettings, HooksSettings, Paths, Settings
+from sandbox_server.settings.egress import EgressSettings
+from sandbox_server.settings.network import BoxPortsSettings
 
 
 @pytest.fixture
@@ -107,3 +109,40 @@ def test_a_program_of_ours_has_a_user_a_directory_and_a_python_that_knows_no_use
     assert program["directory"] == "/"
     assert shlex.split(program["command"])[0].startswith("/")
     assert program["command"].count("python") == program["command"].count("/opt/venv/bin/python -I -m sandbox_server")
+
+
+NETWORKED = ("box", "box-gateway", "box-proxy", "box-proxy-direct", "egress", "proxy", "proxy-direct")
+
+
+def programs(settings: Settings, tmp_path: Path, *, with_box: bool) -> set[str]:
+    """Which of the programs that depend on the box's network are linked."""
+    for name in NETWORKED:
+        Path(settings.paths.code, f"supervisord/components/{name}.conf").write_text(name)
+    link(settings, with_box=with_box, with_egress=with_box and settings.egress.enabled)
+    return linked(tmp_path / "boot/supervisord") & set(NETWORKED)
+
+
+def test_the_proxy_and_a_part_of_the_gateway_are_in_the_boxs_network(settings: Settings, tmp_path: Path) -> None:
+    expected = {"box", "box-gateway", "box-proxy", "box-proxy-direct", "egress"}
+    assert programs(settings, tmp_path, with_box=True) == expected
+    without_proxy = replace(settings, components=ComponentsSettings(frozenset({"proxy"})))
+    assert programs(without_proxy, tmp_path, with_box=True) == {"box", "box-gateway", "egress"}
+
+
+def test_without_a_network_of_the_box_the_proxy_is_in_the_containers(settings: Settings, tmp_path: Path) -> None:
+    off = replace(settings, egress=EgressSettings(enabled=False))
+    assert programs(off, tmp_path, with_box=True) == {"box", "proxy", "proxy-direct"}
+    assert {"proxy", "proxy-direct"} <= programs(settings, tmp_path, with_box=False)
+    assert not programs(settings, tmp_path, with_box=False) & {"box", "box-gateway", "box-proxy", "box-proxy-direct"}
+
+
+def test_routes_to_the_agents_programs_are_those_of_the_part_in_the_box_too(settings: Settings, tmp_path: Path) -> None:
+    for name in ("preview", "jupyter", "code-server", "api"):
+        Path(settings.paths.code, f"nginx/components/{name}.conf").write_text(name)
+    link(replace(settings, components=ComponentsSettings(frozenset({"jupyter"}))), with_box=True)
+    assert linked(tmp_path / "run/nginx/box") == {"preview", "code-server"}
+
+
+def test_published_ports_are_servers_of_that_part(settings: Settings, tmp_path: Path) -> None:
+    link(replace(settings, box_ports=BoxPortsSettings(published=(3000,))), with_box=True)
+    assert "listen 0.0.0.0:3000;" in (tmp_path / "run/nginx/published.conf").read_text()

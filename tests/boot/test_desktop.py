@@ -57,7 +57,13 @@ def test_what_the_agent_made_in_place_of_the_sockets_is_moved_away(settings: Set
     os.chown(sockets, 1000, 1000, follow_symlinks=False)
     prepare(settings, sockets)
     assert access(sockets) == (0, 991, 0o1770)
-    assert list(sockets.iterdir()) == []
+    assert [file.name for file in sockets.iterdir()] == ["X99.localhost"]
+
+
+def test_the_browser_finds_the_display_by_a_name_on_localhost(settings: Settings, tmp_path: Path) -> None:
+    for _ in range(2):
+        prepare(settings, tmp_path / "sockets")
+        assert (tmp_path / "sockets/X99.localhost").readlink() == Path("X99")
 
 
 def test_the_sound_server_is_told_of_a_microphone_only_where_it_is_asked_for(settings: Settings, tmp_path: Path) -> None:

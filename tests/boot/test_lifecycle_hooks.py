@@ -71,7 +71,7 @@ def test_where_hooks_are_strict_none_runs_after_one_that_failed(settings: Settin
 
 def test_a_hook_that_takes_too_long_is_killed_with_what_it_started(settings: Settings, until: object, home: Path) -> None:
     slow = f"sleep 600 & echo $! >{home}/pid; wait"
-    assert not lifecycle_hooks.before_services(with_both(settings, slow, "true", timeout=1.5))
+    assert not lifecycle_hooks.before_services(with_both(settings, slow, "true", timeout=3))
     assert callable(until)
     until(lambda: is_gone(int((home / "pid").read_text())))
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot.proxy import prepare
-from sandbox_server.settings import Paths, Settings
+from sandbox_server.boot.proxy import prepare, prepare_upstream
+from sandbox_server.drivers.egress.policy import Destination
+from sandbox_server.egress.default_upstream import DefaultUpstream
+from sandbox_server.settings import Paths, Settings, load
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
 
@@ -35,3 +37,19 @@ def test_an_earlier_starts_configuration_is_gone(tmp_path: Path) -> None:
     prepare(settings)
 
     assert sorted(os.listdir(tmp_path / "proxy")) == ["start"]
+
+
+def test_what_leaves_first_goes_by_the_upstream_of_the_variables(tmp_path: Path) -> None:
+    paths = Paths(egress=str(tmp_path), run=f"{tmp_path}/run")
+    settings = replace(load({"PROXY_SERVER": "http://a:b@proxy:3128", "PROXY_EXCLUDE": ".near"}), paths=paths)
+    file = tmp_path / "upstream.json"
+
+    prepare_upstream(replace(Settings(), paths=paths))
+    assert not file.exists()
+    prepare_upstream(settings)
+    assert DefaultUpstream(str(file)).of(Destination(443, "a.example"))
+    assert access(file) == (992, 990, 0o600)
+
+    file.write_text('{"url": null}')
+    prepare_upstream(settings)
+    assert file.read_text() == '{"url": null}', "what was changed while it ran counts"

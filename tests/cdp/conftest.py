@@ -175,7 +175,7 @@ class BrowserServer:
         return self.home / "chromium"
 
     def start(self, **patience: float) -> None:
-        """Start the process; the browser follows by itself. `patience` replaces the supervisor's timeouts."""
+        """Start the process; the browser follows by itself. `patience` replaces its timeouts."""
         arguments = json.dumps([self.paths, self._display, self.settings, patience])
         self._process = _forks.start("tests.cdp.browser_server:main", [arguments], environment={"PATH": os.environ["PATH"]})
 
@@ -188,7 +188,7 @@ class BrowserServer:
 
     def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
         """A request over the component's socket, as the gateway makes it."""
-        with httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://sandbox.example:8080", timeout=30) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://sandbox.example:8080", timeout=90) as client:
             return client.request(method, path, headers=SCOPES if headers is None else headers, **options)
 
     def get(self, path: str) -> Any:
@@ -201,7 +201,8 @@ class BrowserServer:
         """A client of the browser, or of what the path names."""
         headers = SCOPES if headers is None else headers
         uri = f"ws://sandbox.example{path}"
-        return Session(unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None, legacy=True))
+        opened = unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None, legacy=True, open_timeout=60)
+        return Session(opened)
 
     @property
     def pid(self) -> int | None:
@@ -247,11 +248,11 @@ def make_browser_server(display: str, spawner_type: type[Any]) -> Iterator[MakeB
 
 
 @pytest.fixture(scope="module")
-def shared(display: str, spawner_type: type[Any], until: Callable[..., None]) -> Iterator[BrowserServer]:
-    """One running browser for the tests of a module, which leave it as they found it."""
+def shared(request: pytest.FixtureRequest, display: str, spawner_type: type[Any], until: Callable[..., None]) -> Iterator[BrowserServer]:
+    """One running browser for the tests of a module, which leave it as they found it. Its `BROWSER_TIMES` replace the product's."""
     with _browser_server(display, spawner_type, {}) as browser_server:
-        browser_server.start()
-        until(browser_server.answers, within=30)
+        browser_server.start(**getattr(request.module, "BROWSER_TIMES", {}))
+        until(browser_server.answers, within=90)
         yield browser_server
 
 

@@ -2,7 +2,7 @@
 
 from starlette.routing import Route, WebSocketRoute
 
-from sandbox_server.cdp.app import create
+from sandbox_server.cdp.app import browser_display, create
 from sandbox_server.settings import Settings
 
 
@@ -21,3 +21,8 @@ def test_every_devtools_path_is_served_with_and_without_the_prefix() -> None:
 
 def test_composing_reads_nothing_and_starts_nothing() -> None:
     assert create(Settings()) is not create(Settings())
+
+
+def test_in_a_box_the_browser_reaches_the_display_by_a_path_that_is_not_the_agents() -> None:
+    assert browser_display(Settings(), boxed=False) == ":99"
+    assert browser_display(Settings(), boxed=True) == "unix:/run/sandbox-desktop/x11/X99.localhost"

@@ -21,7 +21,7 @@ CHROMIUM = "/usr/lib/chromium/chromium"
 
 def started(browser_server: BrowserServer, until: Until) -> BrowserServer:
     browser_server.start()
-    until(browser_server.answers, within=30)
+    until(browser_server.answers, within=90)
     return browser_server
 
 
@@ -89,26 +89,24 @@ def test_its_devtools_open_no_port(make_browser_server: MakeBrowserServer, until
 def test_killed_it_is_back_with_its_tabs_in_order(make_browser_server: MakeBrowserServer, until: Until) -> None:
     browser_server = started(make_browser_server(homepage="about:blank#home"), until)
     open_tabs(browser_server, "about:blank#one", "data:text/html,<title>two</title>")
-    before = urls(browser_server)
+    shown = sorted(["about:blank#home", "about:blank#one", "data:text/html,<title>two</title>"])
+    until(lambda: sorted(urls(browser_server)) == shown)
     old = browser_server.pid
     os.kill(old, signal.SIGKILL)
-    until(lambda: browser_server.pid not in (old, None) and browser_server.answers(), within=30)
-    assert (
-        sorted(urls(browser_server))
-        == sorted(before)
-        == sorted(["about:blank#home", "about:blank#one", "data:text/html,<title>two</title>"])
-    )
+    until(lambda: browser_server.pid not in (old, None) and browser_server.answers(), within=90)
+    until(lambda: sorted(urls(browser_server)) == shown)  # a tab has no address before it has gone there
 
 
 @pytest.mark.slow
 def test_killed_again_and_again_it_keeps_its_tabs_and_its_profile(make_browser_server: MakeBrowserServer, until: Until) -> None:
     browser_server = started(make_browser_server(), until)
     open_tabs(browser_server, "about:blank#one")
+    until(lambda: sorted(urls(browser_server)) == ["about:blank", "about:blank#one"])
     for _ in range(4):
         old = browser_server.pid
         os.kill(old, signal.SIGKILL)
-        until(lambda old=old: browser_server.pid not in (old, None) and browser_server.answers(), within=30)
-    assert sorted(urls(browser_server)) == ["about:blank", "about:blank#one"]
+        until(lambda old=old: browser_server.pid not in (old, None) and browser_server.answers(), within=90)
+    until(lambda: sorted(urls(browser_server)) == ["about:blank", "about:blank#one"])
     assert os.listdir(browser_server.home).count("chromium") == 1
     assert not list(browser_server.home.glob("*.aside-*"))
 
@@ -117,13 +115,14 @@ def test_killed_again_and_again_it_keeps_its_tabs_and_its_profile(make_browser_s
 def test_a_hung_browser_is_replaced(make_browser_server: MakeBrowserServer, until: Until) -> None:
     browser_server = make_browser_server()
     browser_server.start(PULSE=0.1, HUNG=10.0)  # a browser on a busy machine does not count as one
-    until(browser_server.answers, within=30)
+    until(browser_server.answers, within=90)
     open_tabs(browser_server, "about:blank#one")
+    until(lambda: "about:blank#one" in urls(browser_server))
     old = browser_server.pid
     os.kill(old, signal.SIGSTOP)
     browser_server.request("GET", "/json/version")  # one that nobody asks may stand still
-    until(lambda: browser_server.pid not in (old, None) and browser_server.answers(), within=30)
-    assert "about:blank#one" in urls(browser_server)
+    until(lambda: browser_server.pid not in (old, None) and browser_server.answers(), within=90)
+    until(lambda: "about:blank#one" in urls(browser_server))
 
 
 def test_the_browser_outlives_a_killed_spawner(make_browser_server: MakeBrowserServer, until: Until) -> None:
@@ -136,7 +135,7 @@ def test_the_browser_outlives_a_killed_spawner(make_browser_server: MakeBrowserS
         assert browser_server.pid == pid
         os.kill(pid, signal.SIGKILL)
         assert client.until_closed() == (1001, "the browser ended")
-    until(lambda: browser_server.pid not in (pid, None) and browser_server.answers(), within=30)
+    until(lambda: browser_server.pid not in (pid, None) and browser_server.answers(), within=90)
 
 
 def test_a_client_of_a_browser_that_dies_is_told_and_can_come_back(make_browser_server: MakeBrowserServer, until: Until) -> None:
@@ -156,7 +155,7 @@ def test_its_owner_killed_the_next_one_opens_the_tabs_again(make_browser_server:
     old = browser_server.pid
     browser_server.stop(signal.SIGKILL)
     started(browser_server, until)
-    assert "about:blank#one" in urls(browser_server)
+    until(lambda: "about:blank#one" in urls(browser_server))
     until(lambda: not os.path.exists(f"/proc/{old}/exe"))
 
 
@@ -203,7 +202,7 @@ def test_a_profile_that_it_keeps_dying_of_is_set_aside_and_kept(make_browser_ser
     (browser_server.profile / "poison").write_text("kept")
     browser_server.start()
     until(browser_server.listens)
-    until(browser_server.answers, within=30)
+    until(browser_server.answers, within=90)
     aside = list(browser_server.home.glob("chromium.aside-*"))
     assert [(path / "poison").read_text() for path in aside] == ["kept"]
     assert not (browser_server.profile / "poison").exists()

@@ -14,6 +14,8 @@ BrowserServer = Any
 BACKTRACKING = "/(a+)+$/.test('a'.repeat(60) + '!')"
 NATIVE = "'x'.repeat(2**28).replaceAll('x', 'yy').length"
 """No `timeout` ends this: it is not JavaScript that runs."""
+LESS_THAN_THEY_TAKE = 10.0
+"""Seconds that twenty looks of a second each are longer than, and a page on a busy machine is not."""
 
 
 def command(method: str, **params: Any) -> DevtoolsCommand:
@@ -113,7 +115,7 @@ def test_a_look_that_never_ends_leaves_the_page_to_the_person(
         sent.append(agent.send("Runtime.callFunctionOn", session, objectId=root, functionDeclaration=function, throwOnSideEffect=True))
         began = time.monotonic()
         assert person.evaluate("1 + 1", theirs) == 2
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < LESS_THAN_THEY_TAKE
         assert {"held_by_human" in str(agent.reply(number)) for number in sent} == {True}
         assert "result" in agent.command("DOM.getDocument", session), "what does look goes on"
     assert agent.evaluate("6 * 7", session) == 42
@@ -138,5 +140,5 @@ def test_no_expression_and_no_query_of_a_program_is_matched_in_the_page_of_a_per
         ]
         began = time.monotonic()
         assert person.evaluate("1 + 1", theirs) == 2
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < LESS_THAN_THEY_TAKE
         assert {"held_by_human" in str(agent.reply(number)) for number in sent} == {True}

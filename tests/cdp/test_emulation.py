@@ -50,7 +50,7 @@ def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: BrowserS
 def test_emulation_commands_hold_after_a_restart(make_browser_server: Callable[..., BrowserServer]) -> None:
     browser_server = make_browser_server()
     browser_server.start()
-    until(browser_server.answers, within=30)
+    until(browser_server.answers, within=90)
     emulate(browser_server, PHONE)
     assert browser_server.request("POST", "/browser/restart").status_code == 200
     assert seen_in_new_page(browser_server) == POCKET

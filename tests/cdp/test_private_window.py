@@ -17,6 +17,8 @@ from tests.cdp.test_takeover import FREE, HELD, OURS, WORKER, hold
 from tests.conftest import until
 
 BrowserServer = Any
+BROWSER_TIMES = {"CLOSE_SECONDS": 4.0}
+"""A busy machine may need more than a second to close a window, and then the browser would be ended."""
 PRIVATE = HELD | {"private": "ann"}
 PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-Actor": "person"}
 PAGE = b"""<!doctype html><title>bank</title><input id=p type=password autofocus><script>
@@ -200,10 +202,8 @@ def test_a_page_that_hangs_or_asks_is_closed_all_the_same(free: BrowserServer, b
         assert open_fresh(free, url + page).status_code == 200
     until(lambda: len(site.said()) == 2)
     pid = free.pid
-    began = time.monotonic()
     hold(free, FREE)
-    assert time.monotonic() - began < 5
-    assert free.pid == pid, "the browser lives on"
+    assert free.pid == pid, "the browser lives on, so they were closed in time"
 
 
 def test_nothing_is_downloaded_in_it(free: BrowserServer, bank: tuple[str, Site]) -> None:
@@ -231,7 +231,7 @@ def test_what_asks_for_no_window_is_refused(free: BrowserServer, body: bytes) ->
 def test_a_browser_that_does_not_start_opens_none(make_browser_server: Callable[..., BrowserServer]) -> None:
     browser_server = make_browser_server(executable="/nonexistent")
     browser_server.start()
-    until(browser_server.listens, within=30)
+    until(browser_server.listens, within=90)
     hold(browser_server, PRIVATE)
     assert open_fresh(browser_server).status_code == 503
 
@@ -240,7 +240,7 @@ def test_a_browser_that_does_not_close_it_is_ended(make_browser_server: Callable
     url, site = bank
     browser_server = make_browser_server()
     browser_server.start()
-    until(browser_server.answers, within=30)
+    until(browser_server.answers, within=90)
     hold(browser_server, PRIVATE)
     assert open_fresh(browser_server, f"{url}/stay").status_code == 200
     until(lambda: site.there == 1)

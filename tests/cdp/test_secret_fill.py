@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import until
+
 BrowserServer = Any
 Session = Any
 
@@ -41,9 +43,8 @@ def showing(browser_server: BrowserServer, url: str) -> Iterator[tuple[Session, 
     with browser_server.connect() as client:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
-        client.result("Page.enable", session)
         client.result("Page.navigate", session, url=url)
-        client.event("Page.loadEventFired")
+        until(lambda: client.seen("location.protocol === 'http:' && document.readyState === 'complete'", session))
         client.result("Target.activateTarget", targetId=target)
         try:
             yield client, session

@@ -1,6 +1,7 @@
 import http.client
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,18 @@ def test_a_person_gets_words_and_the_hint_beside_them(capsys: pytest.CaptureFixt
     write(answer({"status": "completed", "output": "x\ny\n", "gone": None}, hint="look"), None, human=True)
 
     assert capsys.readouterr() == ("status: completed\noutput:\nx\ny\n", "look\n")
+
+
+def test_a_person_reads_dates_and_nothing_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    write(answer({"created": 1795355993.5, "output": "hi", "console": [{"command": "echo hi", "output": "hi"}]}), None, human=True)
+
+    assert re.fullmatch(r"created: 2026-11-2\d \d\d:\d\d:\d\d \w+\noutput: hi\n", capsys.readouterr().out)
+
+
+def test_a_console_that_nothing_else_says_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    write(answer({"console": [{"command": "echo hi", "output": "hi"}], "output": None}), None, human=True)
+
+    assert "echo hi" in capsys.readouterr().out
 
 
 def test_a_person_learns_that_it_worked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,11 +11,19 @@ def test_columns_are_as_wide_as_their_widest_value() -> None:
     assert table(rows, 80) == "NAME    EXIT CODE  LATE\na       0\nlonger             true"
 
 
-def test_a_table_fits_the_terminal_and_says_where_it_was_cut() -> None:
-    shown = table([{"port": 3000, "command": "python3 -m http.server 3000"}], 24)
+def test_a_table_fits_the_terminal_and_nothing_is_cut() -> None:
+    shown = table([{"port": 3000, "command": "python3 -m http.server 3000", "by": "you"}], 28)
 
-    assert shown == "PORT  COMMAND\n3000  python3 -m http.s…"
-    assert max(map(len, shown.splitlines())) == 24
+    assert shown == "PORT  COMMAND            BY\n3000  python3 -m         you\n      http.server 3000"
+    assert max(map(len, shown.splitlines())) <= 28
+
+
+def test_a_cell_that_would_fill_the_screen_says_where_it_was_cut() -> None:
+    shown = table([{"n": 1, "text": "word " * 100}], 24)
+
+    assert shown is not None
+    assert len(shown.splitlines()) == 7
+    assert shown.endswith("…")
 
 
 def test_too_many_columns_are_no_table() -> None:

@@ -12,8 +12,8 @@ def test_readiness_asks_for_every_component_that_was_not_left_out() -> None:
     assert set(gateway.component_sockets(load(LITTLE))) == {"gateway"}
 
 
-def test_the_gateways_part_has_authentication_sessions_and_health() -> None:
-    assert [feature.tag for feature in first().gateway.part.features] == ["auth", "auth", "health"]
+def test_the_gateways_part_has_authentication_sessions_keys_invitations_and_health() -> None:
+    assert [feature.tag for feature in first().gateway.part.features] == ["auth", "auth", "auth", "auth", "health"]
 
 
 def test_the_gateway_asks_the_desk_which_requests_are_open() -> None:

@@ -26,7 +26,7 @@ def test_the_page_lists_the_guards_in_the_order_of_the_code() -> None:
 def test_every_guard_that_may_refuse_a_call_is_there_from_the_first_call_on() -> None:
     early, whole = names_of(guards_of(first())), names_of(app.build(load({})).guards)
 
-    assert whole == [*early, "hints_for_each_caller"]
+    assert whole == [*early, "EgressHints", "hints_for_each_caller"]
 
 
 def test_a_call_is_counted_and_recorded_before_it_may_be_refused() -> None:

@@ -49,7 +49,7 @@ async def test_who_came_by_a_link_is_out_and_drives_no_more() -> None:
 async def opened(folder: Path, receipts: Late[Receipted | None]) -> AsyncIterator[HandoffParts]:
     made = first(HANDOFF_FILE=str(folder / "handoffs.db"))
     found = build_handoff_queue(made.machine, driving(folder), made.recorder, receipts)
-    store, links, queue = found.part.opened
+    store, links, queue, _ = found.part.opened
     async with store, links, queue:
         yield found
 

@@ -1,7 +1,9 @@
 """Who is told of a handoff."""
 
+from sandbox_server.composition.agent_tools import build_ports
 from sandbox_server.composition.handoff_notices import build_handoffs, targets_of
 from sandbox_server.features.handoff.notifier import HandoffNotifier
+from sandbox_server.features.ports.port_events import PortEvents
 from sandbox_server.settings import load
 from tests.composition.made import first
 
@@ -28,7 +30,8 @@ def test_everybody_is_told_that_the_settings_name() -> None:
 
 def test_notices_are_opened_beside_the_operations() -> None:
     made = first(**EVERYWHERE)
-    part = build_handoffs(made.machine.settings, made.handoffs, made.control.keeper, made.machine.owner.drop)
+    ports = PortEvents(build_ports(made.machine), made.machine.ports)
+    part = build_handoffs(made.machine.settings, made.handoffs, made.control, made.machine.owner.drop, ports)
 
-    assert [feature.tag for feature in part.features] == ["handoffs"]
+    assert [feature.tag for feature in part.features] == ["handoffs", "control"]
     assert [type(each) for each in part.opened] == [HandoffNotifier]

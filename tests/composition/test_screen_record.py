@@ -11,7 +11,7 @@ def record(**environ: str) -> ScreenRecord:
     """The record with these variables."""
     made, activity = first(**environ), Activity()
     screen = build_desktop(made.machine, made.control, activity)
-    browser = build_browser(made.machine, made.control, screen, activity)
+    browser = build_browser(made.machine, made.control, screen, activity, made.approvals)
     return build_screen_record(made.machine, made.control, made.recorder, screen.desktop, browser.downloads)
 
 

@@ -122,7 +122,7 @@ def test_every_stream_says_what_its_events_are() -> None:
     streams = [content["text/event-stream"] for entry in MINE.values() if "text/event-stream" in (content := _contents(entry))]
     named = [stream["x-itemSchema"]["$ref"].rsplit("/", 1)[1] for stream in streams]
 
-    assert len(named) == 9
+    assert len(named) == 10
     assert all(len(OURS["components"]["schemas"][name]["oneOf"]) >= 2 for name in named)
 
 

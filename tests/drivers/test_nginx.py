@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sandbox_server.drivers.nginx import body, has_ipv6, listen, origins, upstreams
+from sandbox_server.drivers.nginx import body, has_ipv6, listen, origins, published, published_places, upstreams
 from sandbox_server.settings import GatewaySettings
 
 
@@ -49,3 +49,16 @@ def test_an_origin_that_is_named_may_read_answers_and_frame_pages() -> None:
     assert '    "https://app.example.org" "https://app.example.org";' in found
     assert "default \"'self' https://app.example.org http://localhost:9123\";" in found
     assert 'default "Origin";' in found
+
+
+def test_a_published_port_leads_to_either_family_of_the_boxs_loopback() -> None:
+    found = published([3000], has_ipv6=True)
+
+    assert "listen 0.0.0.0:3000; listen [::]:3000 ipv6only=on; proxy_pass published_3000;" in found
+    assert "server 127.0.0.1:3000 max_fails=0; server [::1]:3000 backup" in found
+    assert published([], has_ipv6=True) == ""
+
+
+def test_published_ports_are_bound_where_the_servers_listen() -> None:
+    assert published_places([80, 81], has_ipv6=True) == ["0.0.0.0:80", "[::]:80", "0.0.0.0:81", "[::]:81"]
+    assert published_places([80], has_ipv6=False) == ["0.0.0.0:80"]

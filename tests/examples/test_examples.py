@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from tests.examples.model import Conversation, calls, playing, repeats, text_of
+from tests.examples.people import answering
+from tests.image.clouds import VaultLogin
 from tests.image.container import Sandbox, engine, until
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 SHOWN = {
+    "ask_a_person.py": ["opened ", "asked: open ", "outcome: done the text", "saved the text: Welcome to the site"],
+    "undo.py": ["No such file or directory", "deleted meanwhile: /home/gem/project", "after going back: three weeks of work"],
     "sdk_shell_and_files.py": [
         "hello world from /tmp/project - exit code 1",
         "hello sandbox from /tmp/project",
@@ -34,6 +38,7 @@ SHOWN = {
         "'/home/gem/site/deep/page.md: ",
         "# Welcome to the site\n\nWith **bold** words and [a link](deep/page.html).",
     ],
+    "vault_login.py": ["signed in as sandbox with default, build for 600 s"],
     "command_line.sh": ["milk and bread", "I am gem", "exit code 1: sandbox: Failed to read file"],
 }
 """What each example writes, among other things."""
@@ -43,6 +48,15 @@ BUILT = {"custom_image"}
 
 AGENTS, BROWSER_USE = "/opt/agents/bin/python", "/opt/browser-use/bin/python"
 """Where what some examples are written with is installed, in the image of the tests."""
+
+
+def test_the_sandbox_signs_in_to_vault_with_its_own_identity(sandbox: Sandbox) -> None:
+    """Vault is a stand-in, which verifies by the keys that the sandbox publishes."""
+    issuer = sandbox.request("GET", "/v1/identity").json()["data"]["issuer"]
+    with VaultLogin(issuer) as vault:
+        vault.jwks_url = f"{sandbox.base_url}/.well-known/jwks.json"
+        shows(sandbox, "vault_login.py", VAULT_ADDR=f"http://127.0.0.1:{vault.port}")
+    assert vault.seen[0]["aud"] == "vault"
 
 
 @pytest.mark.parametrize("name", ["sdk_shell_and_files.py", "sdk_side_by_side.py", "mcp_client.py", "follow_output.py", "watch_files.py"])
@@ -95,6 +109,11 @@ def acts(action: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": json.dumps({**thoughts, "action": [action]})}
 
 
+def test_an_agent_asks_a_person_and_goes_on_with_the_answer(sandbox: Sandbox, site: str) -> None:
+    with answering(sandbox, {"outcome": "done", "choice": "the text"}):
+        shows(sandbox, "ask_a_person.py", PAGE=f"{site}/page.html", PATIENCE="60")
+
+
 def test_a_site_becomes_markdown(sandbox: Sandbox, site: str) -> None:
     shows(sandbox, "site_to_markdown.py", SITE=f"{site}/")
 
@@ -142,3 +161,7 @@ def test_every_example_is_listed_and_run() -> None:
     listed = {line.split("`")[1] for line in (EXAMPLES / "README.md").read_text("utf-8").splitlines() if line.startswith("| `")}
 
     assert files == listed == {*SHOWN, *BUILT}
+
+
+def test_what_an_agent_deleted_comes_back_and_what_ran_ends(sandbox: Sandbox) -> None:
+    shows(sandbox, "undo.py")

@@ -6,7 +6,6 @@ import pytest
 from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.core.diagnosis import Finding, Probe
 from sandbox_server.drivers.spawn.process import Completed, Exit
-from sandbox_server.drivers.stats import system
 from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.doctor import Check, Doctor
@@ -151,13 +150,6 @@ async def test_what_programs_of_the_agent_may_do_to_others_windows_is_said() -> 
     assert (found.status, "not prevented" in found.detail) == ("holds", True)
     for variable, status in (("X_TRUST_SHELLS", "lost"), ("DISABLE_DESKTOP", "unknown")):
         assert (await checks(OtherUser({}), load({variable: "true", "WORKSPACE": "/tmp"})))["untrusted_programs"].status == status
-
-
-async def test_nothing_is_said_to_enforce_an_egress_policy_whatever_the_container_may_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "bounding_capability", lambda _: True)
-    doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}))  # type: ignore[arg-type]
-    found = next(check for check in (await doctor.doctor()).checks if check.name == "egress_policy")
-    assert (found.status, "nothing in here keeps" in found.detail) == ("lost", True)
 
 
 async def test_a_daemon_that_does_not_answer_is_named(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from sandbox_server.core import NotFound, Unavailable
 from sandbox_server.drivers.editors import EditorProgram, Editors
+from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.editors import EditorPages, EditorRef
 
@@ -20,7 +21,7 @@ THERE = EditorProgram("there", "There", 9, "/bin/sh", ["true"], "THERE=1")
 
 
 async def test_the_list_tells_what_the_image_has_and_how_to_have_the_rest(spawner: "SpawnerDaemon") -> None:
-    async with Editors(Processes(spawner.socket), [MISSING, THERE]) as editors:
+    async with Editors(Processes(spawner.socket), [MISSING, THERE], Ports((), ())) as editors:
         with anyio.fail_after(30):
             missing, there = (await EditorPages(editors).list_editors()).editors
 
@@ -29,7 +30,7 @@ async def test_the_list_tells_what_the_image_has_and_how_to_have_the_rest(spawne
 
 
 async def test_stopping_one_that_does_not_run_tells_its_state_and_an_unknown_one_is_not_found(spawner: "SpawnerDaemon") -> None:
-    async with Editors(Processes(spawner.socket), [THERE]) as editors:
+    async with Editors(Processes(spawner.socket), [THERE], Ports((), ())) as editors:
         with anyio.fail_after(30):
             assert not (await EditorPages(editors).stop_editor(EditorRef(name="there"))).running
             with pytest.raises(NotFound):
@@ -41,7 +42,7 @@ async def test_a_woken_editor_starts_and_answers_with_retry_after(spawner: "Spaw
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     serves = EditorProgram("web", "Web", port, "/bin/sh", ["python3", "-m", "http.server", str(port), "--bind", "127.0.0.1"], "WEB=1")
-    async with Editors(Processes(spawner.socket), [serves]) as editors:
+    async with Editors(Processes(spawner.socket), [serves], Ports((), ())) as editors:
         with anyio.fail_after(30):
             for _ in range(2):
                 with pytest.raises(Unavailable, match="Web is starting") as told:
@@ -53,7 +54,7 @@ async def test_a_woken_editor_starts_and_answers_with_retry_after(spawner: "Spaw
 
 
 async def test_an_editor_that_cannot_start_tells_the_next_caller_why(spawner: "SpawnerDaemon") -> None:
-    async with Editors(Processes(spawner.socket), [MISSING]) as editors:
+    async with Editors(Processes(spawner.socket), [MISSING], Ports((), ())) as editors:
         with anyio.fail_after(30):
             with pytest.raises(Unavailable, match="Missing is starting"):
                 await EditorPages(editors).wake_editor(EditorRef(name="missing"))

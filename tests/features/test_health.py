@@ -68,3 +68,9 @@ async def test_metrics_count_cumulatively_up_to_infinity() -> None:
     assert f'sandbox_operation_seconds_bucket{{{labels},le="60.0"}} 2' in lines
     assert f'sandbox_operation_seconds_bucket{{{labels},le="+Inf"}} 3' in lines
     assert f"sandbox_operation_seconds_count{{{labels}}} 3" in lines
+
+
+async def test_other_parts_add_metrics_of_their_own() -> None:
+    health = Health(ComponentSockets({}), Audit(), Liveness({}))
+    health.more.append(lambda: ["tandem_egress_up 1"])
+    assert (await health.metrics()).body.decode().endswith("tandem_egress_up 1\n")

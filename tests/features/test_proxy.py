@@ -1,3 +1,4 @@
+import os
 import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
+from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.proxy.forward_proxy import ForwardProxy
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
@@ -155,3 +157,10 @@ async def test_a_proxy_that_does_other_than_it_was_told_is_not_healthy(feature: 
     health = await feature.health()
 
     assert (health.healthy, health.gost_alive, health.config_consistent, len(health.inconsistencies)) == (False, True, False, 1)
+
+
+async def test_in_a_box_a_loopback_address_is_the_boxes(proxy: ForwardProxy, port: int, tmp_path: Path) -> None:
+    feature = ProxyOperations(proxy, ComponentSockets({}), Ports((), {os.geteuid()}, box=lambda: str(tmp_path)))
+
+    assert not (await diagnose(feature, f"http://127.0.0.1:{port}/")).target_reachable
+    assert (await diagnose(ProxyOperations(proxy, ComponentSockets({})), f"http://127.0.0.1:{port}/")).target_reachable

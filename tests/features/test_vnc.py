@@ -20,13 +20,14 @@ from tests.controls import driving
 from tests.drivers.vnc.conftest import VncProcess, vnc
 from tests.drivers.vnc.test_messages import set_encodings
 from tests.drivers.vnc.test_rights import KEY_DOWN, KEY_UP
-from tests.drivers.x11.conftest import Program, desktop, eventually, program, xserver
+from tests.drivers.x11.conftest import Program, desktop, desktop_manager, eventually, program, xserver
 
-__all__ = ["desktop", "program", "vnc", "xserver"]
+__all__ = ["desktop", "desktop_manager", "program", "vnc", "xserver"]
 
 pytestmark = pytest.mark.anyio
 
 PRESSED = struct.pack(">BBHH", 5, 1, 50, 60)
+RELEASED = struct.pack(">BBHH", 5, 0, 50, 60)
 UPDATE = struct.pack(">BBHHHH", 3, 0, 0, 0, 8, 8)
 
 
@@ -98,11 +99,11 @@ async def test_a_viewer_with_control_acts_and_one_without_does_not(viewers: Vnc,
         assert control.holding.state == "agent"
         person.say(KEY_DOWN, KEY_UP)
 
-        async def text() -> str:
-            return program.text
+        async def kinds() -> list[str]:
+            return program.kinds()
 
-        assert await eventually(text, bool) == "a"
-        assert program.kinds() == ["down", "up"]
+        await eventually(kinds, lambda found: found == ["down", "up"])
+        assert program.text == "a"
         assert control.holding.holder == "person", "its first key took control"
         person.say(None)
         watcher.say(None)
@@ -236,6 +237,31 @@ async def test_a_pointer_that_passes_by_takes_nothing(viewers: Vnc, desktop: Des
     assert (control.holding.state, await desktop.pointer.position()) == ("agent", before)
     page.say(PRESSED, UPDATE)
     assert await control.until(lambda holding: holding.holder == "person", 30)
+    page.say(None)
+    await viewing
+
+
+async def test_a_press_focuses_the_window_that_it_hits(
+    viewers: Vnc, desktop: Desktop, desktop_manager: object, program: Program, control: LeaseKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points: list[tuple[int, int]] = []
+    focus_at = desktop.windows.focus_at
+
+    async def noted(x: int, y: int) -> None:
+        await focus_at(x, y)
+        points.append((x, y))
+
+    monkeypatch.setattr(desktop.windows, "focus_at", noted)
+    page = Page("view", "control")
+    viewing = asyncio.create_task(viewers.view_desktop(page, page.call))
+    await page.greet()
+    page.say(PRESSED, RELEASED)
+
+    async def kinds() -> list[str]:
+        return program.kinds()
+
+    assert await eventually(kinds, lambda found: len(found) == 2) == ["press", "release"]
+    assert points == [(50, 60)]
     page.say(None)
     await viewing
 

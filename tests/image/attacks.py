@@ -130,9 +130,9 @@ AS_AGENT = {
     "read the supervisor's environment": "cat /proc/1/environ",
     "read the server's memory": "for p in $(pgrep -u control); do head -c 1 /proc/$p/mem && exit 0; done; exit 1",
     "trace the server": f"for p in $(pgrep -u control); do {TRACE} $p && exit 0; done; exit 1",
-    # A process that is started for the agent is root's at first, and the agent's by the time that the signal comes.
+    # A process that is started for the agent is root's at first, the agent's by the time that the signal comes, and may be over then.
     "signal the server": """
-        for p in $(pgrep -u control; pgrep -u root); do kill -0 $p && ! pgrep -u $(id -u) | grep -qx $p && exit 0; done; exit 1""",
+        for p in $(pgrep -u control; pgrep -u root); do kill -0 $p && ps -o uid= -p $p | grep -qvw $(id -u) && exit 0; done; exit 1""",
     "change the sandbox itself": "touch /opt/tandem/sandbox_server/app.py || touch /opt/tandem/custom_tools/x.py",
     "change the supervisor's configuration": "touch /opt/gem/supervisord/x.conf",
     "connect to the supervisor": "for s in $(find / -xdev -name 'super*.sock'); do curl -sSf --unix-socket $s x && exit 0; done; exit 1",

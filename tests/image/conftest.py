@@ -8,6 +8,7 @@ import pytest
 from agent_sandbox import Sandbox as Client
 
 from tests.image.container import Launcher, Sandbox
+from tests.image.egress_peers import EgressHosts, start_hosts
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -58,6 +59,16 @@ def configured() -> Iterator[Sandbox]:
     launcher = new_launcher("configured")
     try:
         yield launcher.start(env={"ALLOW_SUDO": "false", "PUBLIC_PORT": "9123"}, port=9123)
+    finally:
+        launcher.remove()
+
+
+@pytest.fixture(scope="module")
+def egress_hosts() -> Iterator[EgressHosts]:
+    """A container for a module, with a policy that denies all but one host, that host, and one that no rule names."""
+    launcher = new_launcher("egress")
+    try:
+        yield start_hosts(launcher)
     finally:
         launcher.remove()
 

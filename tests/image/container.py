@@ -14,7 +14,11 @@ from typing import Any
 import httpx
 
 KEY = "the-key-of-the-image-tests"
-READY_SECONDS = 120.0
+READY_SECONDS = 300.0
+"""A start takes seven seconds of a processor, of which a busy machine gives a tenth; hooks come on top."""
+PATIENCE_SECONDS = 60.0
+PAINTED = "new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))"
+"""An expression that a page has once it is painted: Chromium drops clicks and keys that come before, which no answer tells."""
 PROFILE = "deploy/seccomp/tandem.json"
 
 
@@ -27,13 +31,13 @@ class Completed:
     stderr: str
 
 
-def engine(*arguments: str, timeout: float = 120.0, stdin: bytes = b"") -> Completed:
+def engine(*arguments: str, timeout: float = 300.0, stdin: bytes = b"") -> Completed:
     """Run the engine's client."""
     done = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, timeout=timeout, check=False)
     return Completed(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
-def until(true: Callable[[], object], within: float = 30.0, otherwise: Callable[[], str] = str) -> None:
+def until(true: Callable[[], object], within: float = PATIENCE_SECONDS, otherwise: Callable[[], str] = str) -> None:
     """Return once `true()` holds; fail after `within` seconds with what `otherwise()` tells."""
     deadline = time.monotonic() + within
     while not true():
@@ -85,7 +89,7 @@ class Sandbox:
                     yield fields["id"], fields["event"], json.loads(fields["data"])
                     fields = {}
 
-    def exec(self, *argv: str, user: str = "root", timeout: float = 120.0) -> Completed:
+    def exec(self, *argv: str, user: str = "root", timeout: float = 300.0) -> Completed:
         """Run a command in the container, beside the API and without it."""
         return engine("exec", "--user", user, self.name, *argv, timeout=timeout)
 
@@ -98,10 +102,9 @@ class Sandbox:
         return Completed(done["exit_code"], done["stdout"], done["stderr"])
 
     def show(self, url: str) -> None:
-        """Load a page, and wait until it is painted: Chromium drops clicks that come before, which no answer tells."""
+        """Load a page, and wait until it is painted."""
         self.request("POST", "/v1/browser/page/navigate", json={"url": url}).raise_for_status()
-        twice = "new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))"
-        self.request("POST", "/v1/browser/page/evaluate", json={"expression": twice}).raise_for_status()
+        self.request("POST", "/v1/browser/page/evaluate", json={"expression": PAINTED}).raise_for_status()
 
     def logs(self) -> str:
         """Everything that it has written."""
@@ -154,6 +157,7 @@ class Launcher:
         self._run = run
         self._prefix = prefix
         self._started: list[Sandbox] = []
+        self._networks: list[str] = []
 
     def start(
         self,
@@ -177,13 +181,21 @@ class Launcher:
             sandbox.wait_ready()
         return sandbox
 
-    def beside(self, command: Sequence[str], *args: str) -> str:
+    def beside(self, command: Sequence[str], *args: str, network: str | None = None) -> str:
         """Start a container of the image that runs a command in the sandbox's place, and give its name; `args` go to the engine."""
         name = f"{self._run}-{self._prefix}-{len(self._started)}"
         self._started.append(Sandbox(name))
-        labelled = ["--detach", "--name", name, "--label", f"tandem.test={self._run}", "--network", self._run]
+        labelled = ["--detach", "--name", name, "--label", f"tandem.test={self._run}", "--network", network or self._run]
         started = engine("run", *labelled, *args, "--entrypoint", command[0], self._image, *command[1:])
         assert started.code == 0, started.stderr
+        return name
+
+    def network(self, *args: str) -> str:
+        """Make a network beside that of this test run, and give its name; `args` go to the engine."""
+        name = f"{self._run}-{self._prefix}-network-{len(self._networks)}"
+        made = engine("network", "create", "--label", f"tandem.test={self._run}", *args, name)
+        assert made.code == 0, made.stderr
+        self._networks.append(name)
         return name
 
     def _create(self, name: str, env: Mapping[str, str], args: Sequence[str], files: Mapping[str, str]) -> None:
@@ -201,11 +213,14 @@ class Launcher:
         return [*named, f"--security-opt=seccomp={PROFILE}", *box, "--cap-drop=NET_RAW", "--pids-limit=4096", "--shm-size=1g"]
 
     def remove(self) -> None:
-        """Remove every container that was started."""
+        """Remove every container that was started, and every network that was made."""
         for sandbox in self._started:
             sandbox.http.close()
             engine("rm", "--force", "--volumes", sandbox.name)
+        for network in self._networks:
+            engine("network", "rm", network)
         self._started.clear()
+        self._networks.clear()
 
 
 def _archive(files: Mapping[str, str]) -> bytes:

@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.image.container import until
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 90.0
 _LISTENS = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
 
 

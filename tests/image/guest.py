@@ -18,7 +18,7 @@ class Guest:
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(10)
+        self._socket.settimeout(60)
         self._socket.connect("/tmp/.X11-unix/X99")
         self._socket.sendall(struct.pack("<BxHHHHxx", 108, 11, 0, 0, 0))
         head = self._read(8)

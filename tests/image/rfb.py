@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
+
+from tests.image.sockets import connect
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

@@ -152,16 +152,16 @@ def test_the_port_can_be_another_one(configured: Sandbox) -> None:
 def test_without_a_key_boot_makes_one_and_prints_a_link_that_signs_in_once(start_sandbox: Start) -> None:
     sandbox = start_sandbox(env={"SANDBOX_API_KEY": ""})
     key = sandbox.exec("cat", "/run/sandbox/api-key").stdout.strip()
-    assert httpx.get(f"{sandbox.base_url}/v1/sandbox").status_code == 401
-    assert httpx.get(f"{sandbox.base_url}/v1/sandbox", headers={"X-AIO-API-Key": key}).status_code == 200
+    assert sandbox.http.get(f"{sandbox.base_url}/v1/sandbox").status_code == 401
+    assert sandbox.http.get(f"{sandbox.base_url}/v1/sandbox", headers={"X-AIO-API-Key": key}).status_code == 200
     until(lambda: "?ticket=" in sandbox.logs())
     (line,) = (line for line in sandbox.logs().splitlines() if "?ticket=" in line)
     ticket = parse_qs(urlsplit(line.split()[-1]).query)["ticket"][0]
     page = {"Accept": "text/html"}
-    with httpx.Client(base_url=sandbox.base_url, headers=page, follow_redirects=True) as browser:
+    with httpx.Client(base_url=sandbox.base_url, headers=page, follow_redirects=True, timeout=60, trust_env=False) as browser:
         assert browser.get("/", params={"ticket": ticket}).status_code == 200
         assert browser.get("/v1/sandbox").status_code == 200
-    assert httpx.get(f"{sandbox.base_url}/", params={"ticket": ticket}, headers=page).status_code == 401
+    assert sandbox.http.get(f"{sandbox.base_url}/", params={"ticket": ticket}, headers=page).status_code == 401
     assert key not in sandbox.logs()
 
 
@@ -211,7 +211,7 @@ def test_two_files_add_a_service_and_a_route_behind_the_same_sign_in(start_sandb
     sandbox = start_sandbox(files=files)
     until(lambda: sandbox.request("GET", "/greeting").status_code == 200, 30, sandbox.logs)
     assert sandbox.request("GET", "/greeting").text == "hello\n"
-    assert httpx.get(f"{sandbox.base_url}/greeting").status_code == 401
+    assert sandbox.http.get(f"{sandbox.base_url}/greeting").status_code == 401
     user, *environment = sandbox.exec("cat", "/tmp/greeter").stdout.splitlines()
     assert user == "gem"
     assert KEY not in "\n".join(environment)

@@ -64,7 +64,7 @@ def test_packages_install_in_the_box_alone_and_a_restore_takes_them_back(boxed: 
 
 def test_shells_are_where_they_were_after_a_checkpoint(boxed: Sandbox) -> None:
     post(boxed, "/v1/shell/exec", id="there", command="mkdir -p ~/here && cd ~/here && touch kept")
-    assert "there" in post(boxed, "/v1/checkpoints", label="x")["reopened"]
+    assert "there" in post(boxed, "/v1/checkpoints", label="x", mode="stop")["reopened"]
     assert post(boxed, "/v1/shell/exec", id="there", command="pwd; ls")["output"].split() == ["/home/gem/here", "kept"]
 
 

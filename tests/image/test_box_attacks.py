@@ -90,7 +90,7 @@ def test_a_program_ends_no_desktop_that_a_person_holds(attacked: Sandbox) -> Non
     for reach in ("gui", "cdp", "shell"):
         person.control("take", reach=[reach])
         for path in ENDING:
-            assert attacked.request("POST", path, json={}).status_code == 423, (reach, path)
+            assert attacked.request("POST", path, json={"mode": "stop"}).status_code == 423, (reach, path)
         person.control("release")
     assert attacked.request("POST", "/v1/box/restart").status_code == 200
 

@@ -8,7 +8,7 @@ from websockets.exceptions import WebSocketException
 from tests.image.container import Sandbox, until
 from tests.image.test_browser import devtools
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 120.0
 TRY_SECONDS = 15.0
 """A page that lost its renderer just when it was opened answers nothing: Chromium waits for somebody to load it again."""
 KEPT = "data:text/html,<title>Kept</title>"

@@ -2,10 +2,11 @@
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 
-from tests.image.container import Sandbox
+from tests.image.container import Sandbox, until
 
 
 @pytest.mark.parametrize("name", ["sandbox", "aio"])
@@ -40,11 +41,37 @@ def test_short_names_are_known(sandbox: Sandbox) -> None:
     assert "cdp_url" in json.loads(sandbox.exec("aio", "browser", "info", user="gem").stdout)
 
 
+def test_what_people_do_most_is_one_word(sandbox: Sandbox) -> None:
+    ran = sandbox.exec("sandbox", "exec", "echo one; echo two >&2; exit 5", user="gem")
+    checked = sandbox.exec("sandbox", "doctor", user="gem")
+    listed = sandbox.exec("sandbox", user="gem").stdout
+
+    assert (ran.code, ran.stdout, ran.stderr) == (5, "one\n", "two\n")
+    assert "checks" in json.loads(checked.stdout)
+    assert re.search(r"^  checkpoints +Keep the state of the files", listed, re.MULTILINE)
+    assert {"sign-in", "plugins"} <= set(listed.split())
+
+
+def test_the_owner_undoes_what_the_agent_did_from_outside(sandbox_with: Callable[..., Sandbox]) -> None:
+    sandbox = sandbox_with()
+    sandbox.exec("sandbox", "exec", "echo work >~/notes.txt")
+    kept = json.loads(sandbox.exec("sandbox", "checkpoint", "before", "the", "loss").stdout)
+    sandbox.exec("sandbox", "exec", "rm ~/notes.txt")
+    back = json.loads(sandbox.exec("sandbox", "undo").stdout)
+
+    assert kept["checkpoint"]["label"] == "before the loss"
+    assert back["head"] == kept["checkpoint"]["id"]
+    assert sandbox.exec("sandbox", "exec", "cat ~/notes.txt").stdout == "work\n"
+
+
 def test_the_log_says_that_it_was_the_command_line(sandbox: Sandbox) -> None:
     sandbox.exec("sandbox", "shell", "get-session-stats", user="gem")
 
-    lines = [json.loads(line) for line in sandbox.logs().splitlines() if '"operation": "shell.get_session_stats"' in line]
-    assert lines[-1]["surface"] == "cli"
+    def surfaces() -> list[str]:
+        lines = [line for line in sandbox.logs().splitlines() if '"operation": "shell.get_session_stats"' in line]
+        return [json.loads(line)["surface"] for line in lines]
+
+    until(lambda: "cli" in surfaces()[-1:], otherwise=lambda: str(surfaces()))  # the engine has a line a little later
 
 
 def test_files_go_up_and_down_whole(sandbox: Sandbox) -> None:

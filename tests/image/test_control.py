@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from sandbox_server.stream import wire
 from tests.image.container import until
 from tests.image.rfb import viewing
+from tests.image.sockets import connect
 from tests.image.test_vnc import pointer, signed_in
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ def person(sandbox: "Sandbox") -> Iterator[Person]:
 def state_of(sandbox: "Sandbox") -> dict[str, Any]:
     state: dict[str, Any] = sandbox.request("GET", "/v1/control").json()["data"]
     return state
+
+
+def return_control(sandbox: "Sandbox") -> None:
+    """Give control back to the agent, whoever a test that failed has left it to."""
+    if state_of(sandbox)["state"] != "agent":
+        admin = Person(sandbox)
+        admin.control("take")
+        admin.control("release")
 
 
 def act(sandbox: "Sandbox", query: str = "", **headers: str) -> httpx.Response:

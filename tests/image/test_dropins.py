@@ -16,7 +16,7 @@ def built(example: str) -> Iterator[Sandbox]:
     """Build an example's image, run it, and remove both."""
     image, run = os.environ["TANDEM_IMAGE"], os.environ["TANDEM_RUN"]
     name = f"{run}-{example.replace('_', '-')}"
-    done = engine("build", "--tag", name, "--build-arg", f"TANDEM={image}", str(EXAMPLES / example), timeout=120)
+    done = engine("build", "--tag", name, "--build-arg", f"TANDEM={image}", str(EXAMPLES / example), timeout=600)
     assert done.code == 0, done.stderr
     launcher = Launcher(name, run, example.replace("_", "-"))
     try:

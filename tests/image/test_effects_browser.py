@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from websockets.sync.client import connect
 
 from tests.cdp.conftest import Session
-from tests.image.container import until
+from tests.image.container import PAINTED, until
 from tests.image.rfb import viewing
+from tests.image.sockets import connect
 from tests.image.test_control import Person
 
 if TYPE_CHECKING:
@@ -124,8 +124,11 @@ def test_what_was_left_learns_nothing_of_a_password_in_a_page_that_a_person_open
         assert person.ask("POST", "/v1/browser/page/navigate", json={"url": bank}).status_code == 200
         with viewing(sandbox, person.headers) as viewer:
             until(lambda: 'type="password"' in person.ask("GET", "/v1/browser/page/html").text.replace("\\", ""))
+            person.ask("POST", "/v1/browser/page/evaluate", json={"expression": PAINTED}).raise_for_status()
             viewer.point(640, 500, 1)
             viewer.point(640, 500)
+            focus = {"expression": "document.hasFocus() && document.activeElement.name"}
+            until(lambda: person.ask("POST", "/v1/browser/page/evaluate", json=focus).json()["data"] == "pass")
             for character in PASSWORD:
                 viewer.key(ord(character))
             viewer.key(RETURN)

@@ -8,14 +8,15 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.image.container import Sandbox
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser of the person's own, outside the sandbox."""
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments, timeout=2 * PATIENCE_MS)
         yield launched
         launched.close()
 
@@ -39,7 +40,7 @@ def test_the_terminal_is_opened_in_its_pane_and_is_there_again_after_a_reload(br
     sandbox.request("POST", "/v1/shell/exec", json={"command": "true"})
     with home(browser, sandbox, 1440, 1000) as page:
         pane = page.locator("[data-pane=terminal]")
-        pane.get_by_role("button", name="Open here").click()
+        pane.get_by_role("button", name="Show here").click()
         expect(pane.frame_locator("iframe").locator("#connection")).to_have_text("Connected", timeout=PATIENCE_MS)
         session = pane.frame_locator("iframe").locator("#sessions")
         expect(session).not_to_have_value("", timeout=PATIENCE_MS)
@@ -48,9 +49,9 @@ def test_the_terminal_is_opened_in_its_pane_and_is_there_again_after_a_reload(br
         page.reload()
         expect(pane.frame_locator("iframe").locator("#connection")).to_have_text("Connected", timeout=PATIENCE_MS)
         expect(session).to_have_value(before, timeout=PATIENCE_MS)
-        expect(pane.get_by_role("button", name="Shrink")).to_be_visible()
+        expect(pane.get_by_role("button", name="Shrink")).to_be_visible(timeout=PATIENCE_MS)
         pane.get_by_role("button", name="Close").click()
-        expect(pane.locator("iframe")).to_have_count(0)
+        expect(pane.locator("iframe")).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def test_the_desktop_is_seen_and_what_is_not_installed_says_so(browser: Browser, sandbox: Sandbox) -> None:
@@ -60,14 +61,15 @@ def test_the_desktop_is_seen_and_what_is_not_installed_says_so(browser: Browser,
         for pane, program in (("editor", "code-server"), ("notebook", "jupyter")):
             card = page.locator(f"[data-pane={pane}]")
             if installed[program]:
-                expect(card.get_by_role("link", name="Own page")).to_be_visible(timeout=PATIENCE_MS)
+                expect(card.get_by_role("link", name="Open")).to_be_visible(timeout=PATIENCE_MS)
             else:
                 expect(card.locator(".state")).to_have_text("Not installed", timeout=PATIENCE_MS)
 
 
-def test_health_and_servers_are_told_and_a_phone_has_room_for_all_of_it(browser: Browser, sandbox: Sandbox) -> None:
+def test_health_and_servers_are_told_where_it_unfolds_and_a_phone_has_room_for_all_of_it(browser: Browser, sandbox: Sandbox) -> None:
     with home(browser, sandbox, 390, 844) as page:
-        expect(page.locator("#states li", has_text="gateway")).to_contain_text("ready", timeout=PATIENCE_MS)
+        page.locator("#operator summary").click()
+        expect(page.locator("#states li", has_text="Gateway")).to_contain_text("ready", timeout=PATIENCE_MS)
         expect(page.locator("#servers li", has_text="chrome devtools")).to_be_visible(timeout=PATIENCE_MS)
         expect(page.locator("#checks li", has_text="separate users")).to_be_visible(timeout=PATIENCE_MS)
         expect(page.locator("#ports li").first).to_be_visible(timeout=PATIENCE_MS)

@@ -117,11 +117,11 @@ def test_what_hooks_are_for_works_in_the_box(start_sandbox: Start) -> None:
 
 
 def test_services_wait_for_the_hooks_and_a_hook_that_hangs_has_its_time(start_sandbox: Start) -> None:
-    sandbox = start_sandbox(env={"RUN_HOOK_INIT": "echo begun; sleep 600", "RUN_HOOKS_TIMEOUT": "3"}, ready=False)
+    sandbox = start_sandbox(env={"RUN_HOOK_INIT": "echo begun; sleep 600", "RUN_HOOKS_TIMEOUT": "15"}, ready=False)
     until(lambda: "begun" in sandbox.logs())
     assert not sandbox.answers("/healthz")
     sandbox.wait_ready()
-    assert "RUN_HOOK_INIT was killed after 3 seconds" in sandbox.logs()
+    assert "RUN_HOOK_INIT was killed after 15 seconds" in sandbox.logs()
 
 
 @pytest.mark.parametrize("args", [[], ["--user=1234:1234"]], ids=["root", "somebody"])

@@ -16,7 +16,7 @@ PAGE = "data:text/html," + quote(
 
 @pytest.fixture
 def api(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=sandbox.base_url, headers=sandbox.headers, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=sandbox.base_url, headers=sandbox.headers, timeout=120, trust_env=False) as client:
         yield client
 
 

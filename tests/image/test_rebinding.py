@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Route, sync_playwright
 
 from tests.image.container import Sandbox
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 EVIL, KNOWN = "rebound.evil.example", "box.lab.example"
 MARK = "/home/gem/rebound"
 OTHERS = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets,BlockInsecurePrivateNetworkRequests"
@@ -56,7 +56,7 @@ def browser(anyones: Sandbox) -> Iterator[Browser]:
     rules = f"--host-resolver-rules=MAP {EVIL} {address}, MAP {KNOWN} {address}, MAP 3000-{EVIL} {address}"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage", rules, OTHERS]
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage", rules, OTHERS], timeout=2 * PATIENCE_MS
         )
         yield launched
         launched.close()

@@ -40,7 +40,11 @@ def test_what_an_agent_does_is_written_down_in_a_chain_and_no_secret_is(sandbox:
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"http://127.0.0.1:1/?key={PASSWORD}", "timeout": 5})
     sandbox.request("POST", "/v1/browser/actions", json={"action_type": "TYPING", "text": PASSWORD})
 
-    found = {event["operation"]: event for event in events(sandbox, after=before, limit=1000) if "operation" in event}
+    def recorded() -> dict[str, dict[str, Any]]:
+        return {event["operation"]: event for event in events(sandbox, after=before, limit=1000) if "operation" in event}
+
+    until(lambda: {"shell.exec_command", "file.write_file", "browser-page.navigate", "browser.execute_action"} <= recorded().keys())
+    found = recorded()
     assert found["shell.exec_command"]["kind"] == "command"
     assert found["shell.exec_command"]["request"]["command"] == "echo --password *** ***"
     assert found["shell.exec_command"]["trace"] == TRACE
@@ -154,7 +158,7 @@ def test_the_screen_is_filmed_while_somebody_acts(sandbox: "Sandbox") -> None:
     assert sandbox.request("DELETE", f"/v1/recorder/pin/{pinned['id']}").status_code == 200
     with zipfile.ZipFile(io.BytesIO(sandbox.request("GET", "/v1/recorder/export").content)) as archive:
         assert {"events", "video", "verify.py"} <= {entry.split("/")[0] for entry in archive.namelist()}
-    assert [event["event"] for event in events(sandbox, after=before, kind="video")] == ["pinned", "unpinned"]
+    until(lambda: [event["event"] for event in events(sandbox, after=before, kind="video")] == ["pinned", "unpinned"])
 
 
 def test_the_player_shows_it_to_an_admin_alone(sandbox: "Sandbox") -> None:

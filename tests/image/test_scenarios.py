@@ -10,6 +10,7 @@ from benchmarks.handoff.person import browsing, watching
 from benchmarks.handoff.scenarios import SCENARIOS, Stage, alone, take, with_person
 from benchmarks.handoff.site import serving
 from tests.image.container import Sandbox
+from tests.image.test_control import return_control
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,13 @@ def browser() -> Iterator[Browser]:
 def stage(sandbox: Sandbox) -> Iterator[Stage]:
     with serving(os.environ["TANDEM_RUN"]) as site:
         yield Stage(sandbox.base_url, sandbox.api_key, site)
+
+
+@pytest.fixture(autouse=True)
+def given_back(sandbox: Sandbox) -> Iterator[None]:
+    """Give control back to the agent after a test that failed while a person held it."""
+    yield
+    return_control(sandbox)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -33,10 +33,10 @@ UNUSABLE = {"file.watch_events": "it answers a stream of events, which the SDK r
 @pytest.fixture(params=["blocking", "asynchronous"])
 async def calls(sandbox: Sandbox, request: pytest.FixtureRequest) -> AsyncIterator[Calls]:
     if request.param == "blocking":
-        with httpx.Client(timeout=30, trust_env=False) as client:
+        with httpx.Client(timeout=120, trust_env=False) as client:
             yield Calls(BlockingSandbox(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=client))
     else:
-        async with httpx.AsyncClient(timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=120, trust_env=False) as client:
             yield Calls(AsyncSandbox(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=client))
 
 

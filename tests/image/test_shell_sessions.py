@@ -68,6 +68,7 @@ def test_an_id_that_was_never_seen_makes_a_session_and_says_so(sandbox: "Sandbox
 
 
 def test_a_soft_timeout_leaves_the_command_running(sandbox: "Sandbox", session: str) -> None:
+    run(sandbox, session, "true")
     begun = run(sandbox, session, "echo one; read -r line; echo got $line; (exit 4)", timeout=2)
     assert (begun["status"], begun["output"], begun["exit_code"]) == ("running", "one\n", None)
     assert post(sandbox, "wait", id=session, seconds=0).json()["data"] == {"status": "running"}
@@ -79,6 +80,7 @@ def test_a_soft_timeout_leaves_the_command_running(sandbox: "Sandbox", session: 
 
 
 def test_silence_is_told_and_the_command_goes_on_until_it_is_killed(sandbox: "Sandbox", session: str) -> None:
+    run(sandbox, session, "true")
     begun = run(sandbox, session, "echo one; sleep 600", no_change_timeout=2)
     assert (begun["status"], begun["output"], begun["exit_code"]) == ("no_change_timeout", "one\n", None)
     refused = post(sandbox, "exec", id=session, command="true")
@@ -93,7 +95,7 @@ def test_a_hard_timeout_ends_the_command_and_not_the_session(sandbox: "Sandbox",
     run(sandbox, session, "kept=yes")
     ended = run(sandbox, session, "echo one; sleep 602", hard_timeout=2)
     assert (ended["status"], ended["output"].split()[0], ended["exit_code"]) == ("hard_timeout", "one", None)
-    assert sandbox.exec("pgrep", "-f", "^sleep 602$").code == 1
+    until(lambda: sandbox.exec("pgrep", "-f", "^sleep 602$").code == 1)
     assert run(sandbox, session, "echo $kept")["output"] == "yes\n"
 
 

@@ -16,7 +16,7 @@ ATTACKS = requests("/v1/sandbox", OWN_PORT)
 
 def send(sandbox: "Sandbox", raw: bytes) -> bytes:
     """Send bytes as they are; everything that comes back until the connection closes."""
-    with socket.create_connection((sandbox.name, sandbox.port), 10) as connection:
+    with socket.create_connection((sandbox.name, sandbox.port), 60) as connection:
         connection.sendall(raw)
         received = b""
         while chunk := connection.recv(65536):

@@ -16,22 +16,38 @@ from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.input.input_echo import LEFT, RIGHT, TYPED
 from tests.image.container import until
 from tests.image.firefox import firefox
+from tests.image.test_control import return_control
 from tests.image.test_vnc import pointer, signed_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from tests.image.container import Sandbox
 
 pytestmark = pytest.mark.anyio
+EXACT_SECONDS = 120.0
+"""To decode and compare a large screen takes a busy machine long, each time."""
 
 
 @pytest.fixture(scope="module")
 def own(sandbox_with: "Callable[..., Sandbox]") -> "Sandbox":
     """A container that these tests may shake."""
     return sandbox_with(env={"STREAM_UDP_PORT": "8443"})
+
+
+@pytest.fixture(autouse=True)
+def given_back(own: "Sandbox") -> "Iterator[None]":
+    """Give control back to the agent after a test that failed while a person held it."""
+    yield
+    return_control(own)
+
+
+@pytest.fixture(scope="module")
+def viewer(sandbox_with: "Callable[..., Sandbox]") -> "Sandbox":
+    """A container whose browser looks at `own`. Datagrams leave no box that has a network policy."""
+    return sandbox_with(env={"EGRESS": "false"})
 
 
 def viewing(
@@ -52,7 +68,7 @@ def go(sandbox: "Sandbox", page: str) -> None:
 
 async def until_shown(sandbox: "Sandbox", desktop: StreamClient) -> None:
     """Wait until what is seen is the screen, bit for bit, on a screen that has come to rest."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(EXACT_SECONDS):
         while desktop.image().tobytes() != await asyncio.to_thread(screenshot, sandbox):
             await desktop.still(0.2)
 
@@ -81,20 +97,20 @@ PURPLE = (123, 17, 201)
 STATISTICS = "document.querySelector('tandem-view').shadowRoot.querySelector('pre').textContent"
 
 
-async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: "Sandbox", sandbox: "Sandbox") -> None:
+async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: "Sandbox", viewer: "Sandbox") -> None:
     """The browser of another sandbox; such a page has no WebCodecs, and shows no video but everything else."""
     await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
     assert own.base_url.startswith("http:")
-    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
-    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
-    assert evaluated(sandbox, "isSecureContext + ' ' + typeof VideoDecoder") == "false undefined"
-    assert "not encrypted" in evaluated(sandbox, "document.querySelector('#missing').textContent")
-    await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 100_000)
-    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?transport=websocket"})
-    await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(sandbox, STATISTICS))
-    await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 100_000)
-    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
+    viewer.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
+    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(viewer, STATISTICS), 60)
+    assert evaluated(viewer, "isSecureContext + ' ' + typeof VideoDecoder") == "false undefined"
+    await asyncio.to_thread(until, lambda: "not encrypted" in evaluated(viewer, "document.querySelector('#missing').textContent"))
+    await asyncio.to_thread(until, lambda: screenshot(viewer).count(bytes(PURPLE)) > 100_000, 60)
+    viewer.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?transport=websocket"})
+    await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(viewer, STATISTICS), 60)
+    await asyncio.to_thread(until, lambda: screenshot(viewer).count(bytes(PURPLE)) > 100_000, 60)
+    viewer.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
 
 
 VIDEO = """<body style="margin:0;background:rgb(123,17,201)"><canvas id=video width=384 height=288></canvas><script>
@@ -109,18 +125,23 @@ VIDEO_FRAMES = "document.querySelector('tandem-view').videoFrames"
 
 @pytest.mark.slow
 async def test_a_page_that_is_not_secure_is_shown_a_video_as_a_track_and_the_exact_picture_after_it(
-    own: "Sandbox", sandbox: "Sandbox"
+    own: "Sandbox", viewer: "Sandbox"
 ) -> None:
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
-    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
-    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(sandbox, STATISTICS))
+    viewer.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
+    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(viewer, STATISTICS), 60)
     await asyncio.to_thread(go, own, VIDEO)
-    await asyncio.to_thread(until, lambda: int(evaluated(sandbox, VIDEO_FRAMES)) > 20, 60)
-    await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN) == "1 30%", 60)
+    await asyncio.to_thread(until, lambda: int(evaluated(viewer, VIDEO_FRAMES)) > 20, 60)
+    await asyncio.to_thread(until, lambda: evaluated(viewer, SEEN) == "1 30%", 60)
     await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
-    await asyncio.to_thread(until, lambda: evaluated(sandbox, SEEN).startswith("0 "))
-    await asyncio.to_thread(until, lambda: screenshot(sandbox).count(bytes(PURPLE)) > 700_000)
-    sandbox.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
+    await asyncio.to_thread(until, lambda: evaluated(viewer, SEEN).startswith("0 "))
+    await asyncio.to_thread(until, lambda: purple(viewer) > 600_000, otherwise=lambda: str(purple(viewer)))
+    viewer.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
+
+
+def purple(sandbox: "Sandbox") -> int:
+    """How many pixels of the page in front are exactly purple."""
+    return screenshot(sandbox).count(bytes(PURPLE))
 
 
 def evaluated(sandbox: "Sandbox", expression: str) -> str:
@@ -204,9 +225,11 @@ async def test_a_desktop_that_dies_comes_back_to_the_same_viewers_by_either_way(
     async with viewing(own) as one, viewing(own, datagrams=True) as other:
         await other.until(lambda _: other.by_datagrams)
         await one.still()
-        assert own.exec("kill", "-KILL", *own.exec("pgrep", "-x", "Xvfb").stdout.split()).code == 0
-        for desktop in (one, other):
-            await desktop.until(lambda picture: not picture.running)
+        servers = own.exec("pgrep", "-x", "Xvfb").stdout.split()
+        stopped = asyncio.gather(*(desktop.until(lambda picture: not picture.running) for desktop in (one, other)))
+        killed = await asyncio.to_thread(own.exec, "kill", "-KILL", *servers)  # who watches is told meanwhile
+        assert killed.code == 0
+        await stopped
         for desktop in (one, other):
             await desktop.until(lambda picture: picture.running)
         await asyncio.to_thread(own.wait_ready)
@@ -229,6 +252,7 @@ async def test_every_size_is_followed_by_either_way_and_shown_bit_for_bit(own: "
 async def test_a_person_who_watches_is_shown_what_the_agent_does(own: "Sandbox") -> None:
     async with viewing(own, signed_in(own, scopes=["view"])) as person:
         await person.until(lambda picture: picture.pointer is not None)
+        go(own, "<body oncontextmenu='return false'>")  # a menu that is slow to open would take the clicks that come after
         for action in (
             {"action_type": "MOVE_TO", "x": 400, "y": 500},
             {"action_type": "RIGHT_CLICK"},
@@ -240,7 +264,6 @@ async def test_a_person_who_watches_is_shown_what_the_agent_does(own: "Sandbox")
         await person.until(lambda picture: len(picture.echoes) >= 2)
         clicked, typed = list(person.picture.echoes)[:2]
         assert ((clicked.what, clicked.at), (typed.what, typed.keys)) == ((RIGHT, (400, 500)), (TYPED, ""))
-        own.request("POST", "/v1/browser/actions", json={"action_type": "PRESS", "key": "escape"})
         go(own, "<button style='position:fixed;left:100px;top:100px'>here</button>")
         async with asyncio.timeout(30):
             while not any(
@@ -263,7 +286,7 @@ async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:
                     await again.until(lambda picture: picture.frame)
                     return
             except (InvalidStatus, ConnectionClosed, OSError):
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.1)
 
 
 async def test_a_persons_first_click_takes_control_and_the_agent_is_refused(own: "Sandbox") -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from tests.image.container import until
+from tests.image.sockets import connect
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

@@ -13,16 +13,21 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.image.container import Sandbox, until
+from tests.image.test_control import return_control
 from tests.image.test_vnc import pointer
 
 PATIENCE_MS = 30_000
-FIELD = "<title>-</title><textarea style='position:fixed;inset:0;background:rgb(34,102,170)' oninput='document.title=value'></textarea>"
+FIELD = """<title>-</title><textarea style='position:fixed;inset:0;background:rgb(34,102,170)' onfocus='document.title="ready"'
+ oninput='document.title=value'></textarea>"""
 
 
-RICH = "<title>-</title><div contenteditable style='position:fixed;inset:0;background:rgb(34,102,170)' oninput='document.title=innerHTML'>"
+RICH = """<title>-</title><div contenteditable style='position:fixed;inset:0;background:rgb(34,102,170)'
+ onfocus='document.title="ready"' oninput='document.title=innerHTML'>"""
 TOUCHED = """<title>-</title><body style='margin:0;height:9000px;background:rgb(34,102,170)' onclick='document.title%2B=" click"'
  oncontextmenu='event.preventDefault();document.title%2B=" menu"' onscroll='document.title%2B=" scrolled"'>"""
 TYPES = "async () => (await navigator.clipboard.read()).flatMap(({ types }) => types)"
+FOCUS = """() => [document.activeElement, document.querySelector("tandem-view")?.shadowRoot?.activeElement]
+  .map((at) => at?.outerHTML.slice(0, 120))"""
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 PRESSED = """from Xlib.display import Display
 display = Display("unix/:99")
@@ -72,6 +77,13 @@ class Fingers:
         self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
 
+@pytest.fixture(autouse=True)
+def given_back(sandbox: Sandbox) -> Iterator[None]:
+    """Give control back to the agent after a test that failed while a person held it."""
+    yield
+    return_control(sandbox)
+
+
 @pytest.fixture(scope="module")
 def browser(sandbox: Sandbox) -> Iterator[Browser]:
     with browser_for(sandbox) as launched:
@@ -99,14 +111,16 @@ def opened(browser: Browser, sandbox: Sandbox, query: str = "", language: str = 
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(f"{sandbox.base_url}/view?lang={language}&api_key={sandbox.api_key}{query}")
         page.locator("main[data-picture=connected]").wait_for()
-        yield page
-        if not page.is_closed() and page.locator("#driver").inner_text() == "You drive":
-            give_back(page)
+        try:
+            yield page
+        finally:
+            if not page.is_closed() and page.locator("#driver").inner_text() == "You drive":
+                give_back(page)
     assert wrong == []
 
 
 def give_back(page: Page) -> None:
-    page.get_by_role("button", name="Give back").click()
+    page.get_by_role("button", name="Hand back to agent").click()
     expect(page.locator("#driver")).to_have_text("The agent drives")
 
 
@@ -122,6 +136,15 @@ def pressed(sandbox: Sandbox) -> set[str]:
     """What is held down on the desktop."""
     told = sandbox.exec("env", "XAUTHORITY=/run/sandbox-desktop/authority", "/opt/venv/bin/python", "-c", PRESSED, user="control")
     return set(told.stdout.split())
+
+
+def input_state(page: Page, sandbox: Sandbox) -> str:
+    """Where input may have stopped on its way from the page to the desktop."""
+    focus = page.evaluate(FOCUS)
+    shown = page.locator("main").get_attribute("data-picture")
+    control = sandbox.request("GET", "/v1/control").json()["data"]
+    held, log = pressed(sandbox), sandbox.logs()[-4000:]
+    return f"picture {shown}; focus {focus}; pressed {held}; titles {titles(sandbox)}; control {control}; log {log}"
 
 
 def colour(picture: Locator) -> tuple[int, ...]:
@@ -140,8 +163,9 @@ def test_a_person_sees_the_desktop_takes_it_by_a_click_types_and_gives_it_back(b
         expect(page.locator("#driver")).to_have_text("The agent drives")
         picture.click()
         expect(page.locator("#driver")).to_have_text("You drive")
+        until(lambda: "ready" in titles(sandbox), within=30, otherwise=lambda: input_state(page, sandbox))
         page.keyboard.type("Typed by hand, 3 < 4")
-        until(lambda: "Typed by hand, 3 < 4" in titles(sandbox), within=30)
+        until(lambda: "Typed by hand, 3 < 4" in titles(sandbox), within=30, otherwise=lambda: input_state(page, sandbox))
         page.keyboard.insert_text("日本語 ü")
         until(lambda: "Typed by hand, 3 < 4日本語 ü" in titles(sandbox), within=30)
         give_back(page)
@@ -155,6 +179,7 @@ def test_what_is_copied_is_carried_both_ways_with_its_form(browser: Browser, san
         until(lambda: colour(picture) == (34, 102, 170), within=30)
         picture.click()
         expect(page.locator("#driver")).to_have_text("You drive")
+        until(lambda: "ready" in titles(sandbox), within=30, otherwise=lambda: input_state(page, sandbox))
         page.evaluate(
             """() => navigator.clipboard.write([new ClipboardItem({
                 "text/plain": new Blob(["bold ü"], { type: "text/plain" }), "text/html": new Blob(["<b>bold ü</b>"], { type: "text/html" })
@@ -180,8 +205,8 @@ def test_a_file_that_is_dropped_is_among_the_downloads(browser: Browser, sandbox
                 }"""
             )
         notes = page.locator("#drops .notice")
-        expect(notes.first).to_have_text("It is on the desktop: /home/gem/Downloads/dropped.txt")
-        expect(notes.last).to_have_text("It is on the desktop: /home/gem/Downloads/dropped (1).txt")
+        expect(notes.first).to_have_text("Uploaded to /home/gem/Downloads/dropped.txt")
+        expect(notes.last).to_have_text("Uploaded to /home/gem/Downloads/dropped (1).txt")
     assert sandbox.run("cat", "/home/gem/Downloads/dropped (1).txt").stdout == "from afar"
 
 
@@ -214,12 +239,14 @@ def test_nothing_stays_pressed_after_a_viewer_has_vanished(browser: Browser, san
         page.locator("tandem-view canvas").hover()
         page.mouse.down()
         page.keyboard.down("Shift")
-        until(lambda: pressed(sandbox) == {"button", "key"}, within=30)
+        until(lambda: pressed(sandbox) == {"button", "key"}, within=30, otherwise=lambda: input_state(page, sandbox))
         again = page.context.new_page()
         page.close()
         until(lambda: pressed(sandbox) == set(), within=30)
         again.goto(f"{sandbox.base_url}/view?lang=en")
-        give_back(again)
+        expect(again.locator("#driver")).to_have_text(re.compile("^(You drive|The agent drives)$"))  # it returns to the agent by itself
+        if again.locator("#driver").inner_text() == "You drive":
+            give_back(again)
 
 
 def test_the_desktops_sound_is_heard_by_who_asks_for_it(browser: Browser, sandbox: Sandbox) -> None:
@@ -256,10 +283,10 @@ def test_a_person_does_what_the_agent_asks(browser: Browser, sandbox: Sandbox) -
         card = page.locator("#handoffs .card")
         expect(card).to_contain_text("Sign in to the mail")
         expect(page.locator("#region")).to_be_visible()
-        assert page.title().startswith("(1) ")
-        card.get_by_role("button", name="I will do it").click()
+        expect(page).to_have_title(re.compile(r"^\(1\) "))
+        card.get_by_role("button", name="Take this on").click()
         expect(page.locator("#driver")).to_have_text("You drive")
-        card.get_by_label("A note for the agent").fill("It is signed in.")
+        card.get_by_label("Message to the agent (optional)").fill("It is signed in.")
         card.get_by_role("button", name="Done", exact=True).click()
         expect(card).to_have_count(0)
         expect(page.locator("#driver")).to_have_text("The agent drives")
@@ -269,22 +296,29 @@ def test_a_person_does_what_the_agent_asks(browser: Browser, sandbox: Sandbox) -
 
 def test_somebody_who_was_let_in_by_a_link_is_disconnected_at_once(browser: Browser, sandbox: Sandbox) -> None:
     with opened(browser, sandbox) as page, browser.new_context() as elsewhere:
-        page.locator("#viewers").click()
+        page.locator("#bar-invite-open").click()
         page.get_by_role("button", name="Make a link").click()
-        expect(page.locator("#link")).to_have_value(re.compile("ticket=tk-"))
+        expect(page.locator("#bar-link")).to_have_value(re.compile("ticket=tk-"))
         guest = elsewhere.new_page()
-        guest.goto(page.locator("#link").input_value())
+        guest.goto(page.locator("#bar-link").input_value())
+        page.get_by_role("button", name="Close").click()
+        guest.get_by_label("Your name").fill("Mia")
+        guest.get_by_role("button", name="Join").click()
         guest.locator("main[data-picture=connected]").wait_for(timeout=PATIENCE_MS)
-        expect(page.locator("#list")).to_contain_text("Sees")
-        page.get_by_role("button", name=re.compile("Disconnect")).click()
+        page.locator("#viewers").click()
+        watching = page.locator("#bar-viewers li", has_text="Mia")
+        expect(watching).to_contain_text("Can watch")
+        watching.get_by_role("button", name=re.compile("Disconnect")).click()
         expect(guest.locator("#driver")).to_have_text("You are signed out. Sign in, or open a new link.")
         expect(guest.locator("main")).not_to_have_attribute("data-picture", "connected")
-        expect(page.get_by_role("button", name=re.compile("Disconnect"))).to_have_count(0)
+        expect(watching).to_have_count(0)
         assert guest.goto(f"{sandbox.base_url}/v1/control").status == 401  # type: ignore[union-attr] # it is no address of the same page
 
 
 STILL = "<title>-</title><h1>Still</h1><div style='height:900px;background:linear-gradient(45deg,red,gold,teal)'></div>"
 SIZED = "view => [view.size.width, view.size.height]"
+EXACT_SECONDS = 120.0
+"""To compare a large screen takes a busy machine long, each time."""
 COPIED = """({ canvas }) => {
     const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
     copy.getContext("2d").drawImage(canvas, 0, 0);
@@ -313,12 +347,12 @@ def test_a_desktop_of_3840x2160_is_exact_to_viewers_of_two_sizes_and_so_is_what_
             resize(sandbox, 3840, 2160)
             for page in (large, small):
                 until(lambda page=page: page.locator("tandem-view").evaluate(SIZED) == [3840, 2160])  # type: ignore[misc] # one for each
-                until(lambda page=page: is_exact(page, sandbox))  # type: ignore[misc]
+                until(lambda page=page: is_exact(page, sandbox), within=EXACT_SECONDS)  # type: ignore[misc]
         finally:
             resize(sandbox, 1280, 1024)
         for page in (large, small):
             until(lambda page=page: page.locator("tandem-view").evaluate(SIZED) == [1280, 1024])  # type: ignore[misc]
-            until(lambda page=page: is_exact(page, sandbox))  # type: ignore[misc]
+            until(lambda page=page: is_exact(page, sandbox), within=EXACT_SECONDS)  # type: ignore[misc]
 
 
 FRAMED = """() => new Promise((done) => {

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
 from tests.image.container import until
 from tests.image.rfb import viewing
+from tests.image.sockets import connect
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

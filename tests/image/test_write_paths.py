@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from sandbox_server.stream import wire
 from tests.image.container import Sandbox, until
 from tests.image.rfb import viewing
+from tests.image.sockets import connect
 from tests.image.test_control import Devtools, Person, state_of
 from tests.image.test_vnc import pointer
 

@@ -27,7 +27,7 @@ def test_the_process_serves_on_its_socket_before_the_api_is_up_and_ends_when_tol
     process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE)
     try:
         until(lambda: connects(place), within=30)
-        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(place)), base_url="http://mcp") as client:
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(place)), base_url="http://mcp", timeout=30) as client:
             body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             answers = [client.post(path, json=body, headers={"X-Sandbox-Caller": "test"}) for path in ("/mcp", "/v1/mcp")]
             missing = client.post("/elsewhere", json=body)

@@ -22,6 +22,7 @@ from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.core.operation import socket as websocket
+from sandbox_server.drivers.credentials.agent_keys import AgentKeys
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import PortShares
@@ -158,7 +159,8 @@ class Gateway:
         tickets = Tickets(keyring.tickets)
         self.shares = PortShares(JsonFile(f"{run}/shares.json"))
         revoked = Revoked(JsonFile(f"{run}/revoked.json"), 3600)
-        credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, revoked, api_key=KEY, session_ttl=3600)
+        keys = AgentKeys(JsonFile(f"{run}/agent-keys.json"))
+        credentials = Credentials(keyring, Tokens([], None, None), tickets, self.shares, revoked, keys, api_key=KEY, session_ttl=3600)
         auth = Auth(credentials, tickets, Ports({self.port}, ()), self._settings)
         found = [op for feature in (auth, self.echo) for op in operations(feature)]
         self.api = Server(create_app(found, Dispatcher([require_scope])), f"{run}/api.sock")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.attacks import SOCKET
+from tests.conftest import until
 
 if TYPE_CHECKING:
     from tests.nginx.conftest import Gateway
@@ -155,7 +156,8 @@ def test_a_second_request_on_a_connection_is_asked_about_too(gateway: "Gateway")
 def test_no_log_line_holds_a_credential(gateway: "Gateway") -> None:
     value = ticket(gateway)
     gateway.ask("GET", f"/v1/echo?ticket={value}&api_key=the-key-of-the-tests", {"Referer": f"http://x/?ticket={value}"})
-    gateway.ask("GET", f"/mcp?api_key=the-key-of-the-tests&t={value}", KEY)
+    last = gateway.ask("GET", f"/mcp?api_key=the-key-of-the-tests&t={value}", KEY).headers["X-Request-Id"]
+    until(lambda: f'"request_id":"{last}","caller"' in gateway.log.read_text())  # a line is written after its answer
     log = gateway.log.read_text()
     assert '"path":"/v1/echo"' in log
     assert '"upstream_status":"502"' in log, "a component that does not answer is named"

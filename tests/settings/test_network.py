@@ -33,3 +33,20 @@ def test_an_address_of_six_has_its_port_outside_brackets() -> None:
 def test_what_names_no_host_stops_the_boot(text: str) -> None:
     with pytest.raises(BadSettings, match="FETCH_ALLOW"):
         load({"FETCH_ALLOW": text})
+
+
+def test_ports_are_numbers_and_short_spans() -> None:
+    found = load({"PUBLISHED_PORTS": "3000, 9000-9002 3000", "BOX_FORWARD_PORTS": "9100"}).box_ports
+    assert (found.published, found.forwarded) == ((3000, 9000, 9001, 9002), (9100,))
+    assert load({}).box_ports.published == ()
+
+
+@pytest.mark.parametrize("text", ["0", "70000", "x", "5-3", "1-", "1-65535", "1-60 100-160", "3000;4000"])
+def test_what_is_no_list_of_ports_stops_the_boot(text: str) -> None:
+    with pytest.raises(BadSettings, match="PUBLISHED_PORTS"):
+        load({"PUBLISHED_PORTS": text})
+
+
+def test_the_gateways_own_port_is_not_published() -> None:
+    with pytest.raises(BadSettings, match="PUBLISHED_PORTS must not name 8081"):
+        load({"PUBLISHED_PORTS": "8080-8082", "PUBLIC_PORT": "8081"})

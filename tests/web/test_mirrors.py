@@ -17,7 +17,7 @@ LOGIC = re.compile(
 )
 """An exported function or class."""
 EXPORT = re.compile(r"^export\b", re.MULTILINE)
-LOADED = re.compile(r"""<script[^>]* src="/static/([^"]+)"|(?:new Worker|addModule)\(\s*new URL\("\./([^"]+)",""")
+LOADED = re.compile(r"""<script[^>]* src="/static/([^"]+)"|(?:new (?:Shared)?Worker|addModule)\(\s*new URL\("\./([^"]+)",""")
 """How an entry is loaded: by a page's address, or from the module's own folder."""
 
 
@@ -27,8 +27,9 @@ def holds_logic(module: Path) -> bool:
 
 
 def entries() -> set[Path]:
-    """The modules that nobody imports, since the browser loads them by themselves."""
+    """The modules that nobody imports, since the browser loads them by themselves; the gateway writes the error pages."""
     files = [file for file in WEB.rglob("*") if file.suffix in (".html", ".js") and WEB / "vendor" not in file.parents]
+    files += sorted((WEB.parent.parent / "nginx").rglob("*.conf"))
     found = [(file, match) for file in files for match in LOADED.finditer(file.read_text("utf-8"))]
     return {WEB / match[1] if match[1] else file.parent / match[2] for file, match in found}
 

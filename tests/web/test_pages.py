@@ -10,6 +10,7 @@ import sandbox_server
 from sandbox_server.features.auth.paths import OPEN
 
 WEB = Path(sandbox_server.__file__).parent / "web"
+MAPS = WEB.parent.parent / "nginx/snippets/maps.conf"
 VENDOR = "/static/vendor/"
 PAGES = sorted(WEB.rglob("*.html"))
 SCRIPTS = [script for script in sorted(WEB.rglob("*.js")) if WEB / "vendor" not in script.parents]
@@ -71,8 +72,30 @@ def test_a_script_imports_only_files_of_ours_that_are_there(script: Path) -> Non
     text = script.read_text(encoding="utf-8")
     imported = re.findall(r"""(?:from|import)\s*\(?\s*["']([^"']+)["']""", text)
     assert [address for address in imported if not (exists(address) or is_beside(script, address))] == []
-    assert re.findall(r"https?://(?!www\.w3\.org)", text) == []
+    assert re.findall(r"https?://(?!www\.w3\.org|example\.org)", text) == []
+
+
+def loaded_by(addresses: set[str]) -> set[str]:
+    """These files of ours, and every module that they import."""
+    found, waiting = set[str](), set(addresses)
+    while waiting:
+        address = waiting.pop()
+        found.add(address)
+        script = WEB / address.removeprefix("/static/")
+        if script.suffix == ".js":
+            imported = re.findall(r"""from ["']([^"']+)["']""", script.read_text(encoding="utf-8"))
+            absolute = {
+                each if each.startswith("/") else f"/static/{(script.parent / each).resolve().relative_to(WEB)}" for each in imported
+            }
+            waiting |= absolute - found
+    return found
 
 
 def test_the_sign_in_page_needs_nothing_that_needs_signing_in() -> None:
-    assert set(read(WEB / "login/index.html").loaded) <= OPEN
+    assert loaded_by(set(read(WEB / "login/index.html").loaded)) <= OPEN
+
+
+def test_the_error_pages_need_nothing_that_needs_signing_in() -> None:
+    loaded = set(re.findall(r"""(?:src|href)="(/static/[^"]+)\"""", MAPS.read_text(encoding="utf-8")))
+    assert "/static/error/error.js" in loaded
+    assert loaded_by(loaded) <= OPEN

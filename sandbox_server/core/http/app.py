@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from starlette.applications import Starlette
@@ -18,7 +19,7 @@ from starlette.websockets import WebSocket, WebSocketState
 from sandbox_server.core import unknown_fields
 from sandbox_server.core.dispatch import Dispatcher, InvalidFields
 from sandbox_server.core.errors import Failure, ResourceExhausted, Unauthenticated
-from sandbox_server.core.http.client_disconnect import while_connected
+from sandbox_server.core.http.client_disconnect import until_disconnected, while_connected
 from sandbox_server.core.http.concurrency_limits import Lasting, Limits
 from sandbox_server.core.http.multipart import MultipartUpload
 from sandbox_server.core.http.range_requests import content_response
@@ -126,6 +127,8 @@ def _endpoint(operation: Operation, dispatcher: Dispatcher, limits: Limits) -> E
         fields = await fields_of(request, spec, body)
         if spec.reads_json:
             request.state.hint = unknown_fields.hint(spec.request, fields, inner_only=call.surface != "http")
+        if not spec.ends_with_client and spec.reads_json:
+            call = replace(call, disconnected=partial(until_disconnected, request))
         if spec.streams or (operation.stream and _wants_events(request)):
             return await _events(operation, dispatcher, fields, call, limits)
         calling = dispatcher.call(operation, fields, call, _injected_values(operation, request))

@@ -15,7 +15,7 @@ async def while_connected[T](request: Request, work: Coroutine[Any, Any, T]) -> 
 
     Raises what the work raises; Conflict after a disconnect, which nobody receives.
     """
-    working, watching = start_task(work), start_task(_gone(request))
+    working, watching = start_task(work), start_task(until_disconnected(request))
     try:
         await asyncio.wait([working, watching], return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -28,6 +28,7 @@ async def while_connected[T](request: Request, work: Coroutine[Any, Any, T]) -> 
     return working.result()
 
 
-async def _gone(request: Request) -> None:
+async def until_disconnected(request: Request) -> None:
+    """Wait until the client disconnects. The request's body has to be read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from sandbox_server.core.entity_tags import is_not_modified
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.results import Content
 
@@ -22,7 +23,7 @@ def content_response(content: Content, request: Request) -> Response:
     `Content.close` is always called.
     """
     headers = _headers(content)
-    if _matches_if_none_match(content, request):
+    if is_not_modified(request.headers, content.etag):
         content.close()
         return Response(status_code=304, headers=headers)
     asked = _requested_range(content, request)
@@ -63,11 +64,6 @@ def _headers(content: Content) -> dict[str, str]:
     if content.filename is not None:
         headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(content.filename, errors='replace')}"
     return headers
-
-
-def _matches_if_none_match(content: Content, request: Request) -> bool:
-    known = request.headers.get("if-none-match")
-    return known is not None and (known == "*" or content.etag in [tag.strip().removeprefix("W/") for tag in known.split(",")])
 
 
 def _requested_range(content: Content, request: Request) -> tuple[int, int] | None:

@@ -120,7 +120,7 @@ class UsageAttribution:
                 written=written - earlier[0],
                 system=system - earlier[1],
             )
-            yield _Process(pid, int(numbers[1]), int(status["Uid"][0]), status["NSsid"][1], _session(pid), use)
+            yield _Process(pid, int(numbers[1]), int(status["Uid"][0]), status["NSsid"][1], session_of(pid), use)
 
     @property
     def total(self) -> ProcessUse:
@@ -182,7 +182,8 @@ class UsageAttribution:
         return list(groups.values())
 
 
-def _session(pid: int) -> str | None:
+def session_of(pid: int) -> str | None:
+    """Return the session that the environment of a process names; None if it names none or cannot be read."""
     try:
         words = read_start(f"/proc/{pid}/environ", MAX_ENVIRONMENT).split(b"\0")
     except OSError:

@@ -29,8 +29,9 @@ BUILD_SECONDS = 30.0
 END_SECONDS = 10.0
 DESK = 3
 """The descriptor by which the first process holds the mount namespace of the desktop's programs."""
-KINDS = ("ns/pid", "ns/uts", "ns/ipc", f"fd/{DESK}", "ns/mnt")
+KINDS = ("ns/pid", "ns/uts", "ns/ipc", "ns/net", f"fd/{DESK}", "ns/mnt")
 """Where the first process has the namespaces of a box beside the user namespaces, in the order in which their descriptors travel."""
+_NETWORK = KINDS.index("ns/net")
 _GROUPED = os.CLONE_NEWUTS | os.CLONE_NEWIPC | os.CLONE_NEWPID
 
 
@@ -51,6 +52,8 @@ class Tree:
     """Directory in which programs on the desktop find the X server."""
     processes: int
     """Processes and threads that may be in the box at once before its users get no more; root's count, but root is not held to it."""
+    network: int | None = None
+    """Descriptor of the network namespace that the box joins; None: the container's."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,16 @@ class Box:
             raise ProcessLookupError(f"process {init} is no box")
         user, *others = (os.open(f"/proc/{init}/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("ns/user", *KINDS))
         return cls(init, pidfd, user, tuple(others))
+
+    @property
+    def processes(self) -> int:
+        """Its process namespace."""
+        return self.namespaces[0]
+
+    @property
+    def network(self) -> int:
+        """Its network namespace."""
+        return self.namespaces[_NETWORK]
 
     @property
     def descriptors(self) -> list[int]:
@@ -135,6 +148,8 @@ def _run(sock: socket.socket, work: Callable[[], None]) -> NoReturn:
 
 
 def _begin(tree: Tree, sock: socket.socket) -> None:
+    if tree.network is not None:
+        os.setns(tree.network, os.CLONE_NEWNET)
     os.unshare(_GROUPED)
     init = os.fork()
     if init == 0:

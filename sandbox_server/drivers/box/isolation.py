@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 type IsolationLevel = Literal["box", "users", "none"]
+type EgressEnforcement = Literal["namespace", "rules", "proxy", "off"]
 type Storage = Literal["volume", "container", "memory"]
 
 
@@ -25,6 +26,8 @@ class Isolation:
     """What becomes of the box's files: kept by a volume, gone with the container, or gone when the box daemon ends."""
     conditions: tuple[str, ...] = ()
     """What was found of the host that bears on it, one sentence each."""
+    egress: EgressEnforcement = "off"
+    """What leads connections to the egress process: the box's network namespace, rules in the container's, or programs that ask a proxy."""
     flags: tuple[str, ...] = ()
     """How to start the container for the highest isolation level."""
 

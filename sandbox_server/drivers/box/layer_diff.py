@@ -8,16 +8,18 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from typing import Literal
 
-from sandbox_server.drivers.box.layer_store import BoxStore, StoreError
+from sandbox_server.drivers.box.layer_store import BoxStore
 from sandbox_server.drivers.box.mount_plan import LayeredPart
 from sandbox_server.drivers.box.resolve_beneath import OPAQUE
 
 MAX_COMPARED = 1_000_000
 """Paths that are compared for one answer."""
+MAX_WEIGHED = 20_000
+"""Entries of deleted directories whose bytes are counted for one answer."""
 MAX_PATH = 4095
 """Bytes of a path in a layer; the kernel takes none that is longer (PATH_MAX)."""
 
@@ -64,10 +66,26 @@ class LayeredView:
             found, hidden = _look(layer, path)
             if found or hidden:
                 return found
+        lower, below = self._in_image(path)
+        return _look(lower, below)[0] if lower else None
+
+    def directories(self, path: str) -> list[str]:
+        """The directories that are merged into the one at a path, the uppermost first."""
+        found = []
+        for layer in self.layers:
+            status, hidden = _look(layer, path)
+            if status and stat.S_ISDIR(status.st_mode):
+                found.append(f"{layer}{path}")
+            if hidden:
+                return found
+        lower, below = self._in_image(path)
+        status = _look(lower, below)[0] if lower else None
+        return [*found, f"{lower}{below}"] if status and stat.S_ISDIR(status.st_mode) else found
+
+    def _in_image(self, path: str) -> tuple[str, str]:
+        """Which part of the image has a path, and the path in it; empty where none has it."""
         part = max((part for part in self.parts if _is_below(path, part.path)), key=lambda part: len(part.path), default=None)
-        if part is None:
-            return None
-        return _look(part.lower, path[len(part.path.rstrip("/")) :])[0]
+        return (part.lower, path[len(part.path.rstrip("/")) :]) if part else ("", "")
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -94,21 +112,95 @@ def _look(layer: str, path: str) -> tuple[os.stat_result | None, bool]:
     return status if names else os.lstat(layer), hidden
 
 
-def diff(layers: Sequence[str], older: LayeredView, limit: int) -> tuple[list[LayerDifference], bool]:
-    """List what `layers`, the uppermost first, changed of `older`, in the order of paths; and whether there was more than `limit`.
+@dataclass
+class DirectorySizes:
+    """Counts the bytes of directories of a state that does not change, of at most `left` entries together; of more, the first count."""
 
-    A directory that was deleted, or took the place of another, is one entry. Of more than `MAX_COMPARED` paths the first are looked at.
+    view: LayeredView
+    left: int = MAX_WEIGHED
+
+    def size(self, path: str) -> int:
+        """The bytes of all files below a directory."""
+        total, waiting = 0, [self.view.directories(path)]
+        while waiting:
+            for status, below in _merged(waiting.pop()):
+                if not self.left:
+                    return total
+                self.left -= 1
+                total += 0 if below else status.st_size
+                if below:
+                    waiting.append(below)
+        return total
+
+
+def _merged(directories: Sequence[str]) -> Iterator[tuple[os.stat_result, list[str]]]:
+    """What is in directories that are merged, the uppermost first: of each name its status, and of a directory what is merged into it."""
+    settled = set[str]()
+    folders: dict[str, tuple[os.stat_result, list[str]]] = {}
+    for directory in directories:
+        for name, status in _entries(directory):
+            if name in settled:
+                continue
+            path = f"{directory}/{name}"
+            if stat.S_ISDIR(status.st_mode) and not is_too_long(path):
+                folders.setdefault(name, (status, []))[1].append(path)
+                if is_opaque(path):
+                    settled.add(name)
+            else:
+                settled.add(name)
+                if name not in folders and not is_whiteout(status):
+                    yield status, []
+    yield from folders.values()
+
+
+def _entries(directory: str) -> list[tuple[str, os.stat_result]]:
+    with suppress(OSError), os.scandir(directory) as entries:
+        found = ((entry.name, _status(entry)) for entry in islice(entries, MAX_WEIGHED))
+        return [(name, status) for name, status in found if status]
+    return []
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two states of the box; `layers` are those that only one of them has: what differs is in them."""
+
+    newer: LayeredView
+    older: LayeredView
+    layers: Sequence[str]
+
+
+def diff(comparison: Comparison, limit: int) -> tuple[list[LayerDifference], bool]:
+    """List what the newer state changed of the older, in the order of paths; and whether there was more than `limit`.
+
+    A directory that was deleted, or took the place of another, is one entry, with the bytes of all that was in it. Of more
+    than `MAX_COMPARED` paths the first are looked at.
     """
-    newer = LayeredView([*layers, *older.layers], older.parts)
-    own = {part.path for part in older.parts}
     found: list[LayerDifference] = []
-    paths = {path for layer in layers for path in islice(_paths(layer), MAX_COMPARED)}
-    for path in sorted(paths)[:MAX_COMPARED]:
-        for difference in _compare(path, newer, older, is_part=path in own):
-            if len(found) == limit:
-                return found, True
-            found.append(difference)
+    paths = {path for layer in comparison.layers for path in islice(_paths(layer), MAX_COMPARED)}
+    for difference in _differences(comparison, sorted(paths, key=_folder_first)[:MAX_COMPARED]):
+        if len(found) == limit:
+            return found, True
+        found.append(difference)
     return found, len(paths) >= MAX_COMPARED or any(map(is_too_long, paths))
+
+
+def _folder_first(path: str) -> str:
+    """Sorts what is in a directory right behind it."""
+    return path.replace("/", "\0")
+
+
+def _differences(comparison: Comparison, paths: Sequence[str]) -> Iterator[LayerDifference]:
+    own = {part.path for part in comparison.older.parts}
+    deleted, sizes = "\0", DirectorySizes(comparison.older)
+    for path in paths:
+        if path.startswith(deleted):
+            continue
+        for difference in _compare(path, comparison.newer, comparison.older, is_part=path in own):
+            if difference.change == "deleted":
+                deleted = f"{path}/"
+                yield replace(difference, before=(difference.before or 0) + sizes.size(path))
+            else:
+                yield difference
 
 
 def _compare(path: str, newer: LayeredView, older: LayeredView, *, is_part: bool) -> Iterator[LayerDifference]:
@@ -163,20 +255,22 @@ def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
     return None
 
 
-def changes(store: BoxStore, parts: Sequence[LayeredPart], checkpoint: str | None, against: str | None) -> tuple[list[str], LayeredView]:
-    """Give the layers between two states, and the older one.
+def compare(store: BoxStore, parts: Sequence[LayeredPart], checkpoint: str | None, against: str | None) -> Comparison:
+    """Find what to compare.
 
-    `checkpoint` None is the box as it is now, `against` None the state before the newest of those layers, `"image"` the image.
-    Raises StoreError where `against` is not an ancestor.
+    `checkpoint` None is the box as it is now, `against` None the state before: of the box its head, of a checkpoint its parent; `"image"`
+    is the image. Raises StoreError for a checkpoint that is not there.
     """
-    chain = [store.layer(one) for one in store.chain(checkpoint or store.head)]
-    layers = chain if checkpoint else [store.up, *chain]
+    newer = _layers(store, checkpoint) if checkpoint else [store.up, *_layers(store, store.base)]
     if against is None:
-        count = 1
-    elif against == "image":
-        count = len(layers)
-    elif store.layer(store.record(against).id) in layers:
-        count = layers.index(store.layer(against))
+        before = store.record(checkpoint).parent if checkpoint else store.head
     else:
-        raise StoreError("conflict", f"checkpoint {against!r} is not an ancestor of {checkpoint or 'the box'}")
-    return layers[:count], LayeredView(layers[count:], parts)
+        before = None if against == "image" else store.record(against).id
+    older = _layers(store, before)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(newer), reversed(older), strict=False)))
+    only = [*newer[: len(newer) - common], *older[: len(older) - common]]
+    return Comparison(LayeredView(newer, parts), LayeredView(older, parts), only)
+
+
+def _layers(store: BoxStore, checkpoint: str | None) -> list[str]:
+    return [store.layer(one) for one in store.chain(checkpoint)]

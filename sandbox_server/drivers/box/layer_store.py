@@ -1,14 +1,17 @@
 """Where the box's files are kept: a stack of layers, and a record of each checkpoint.
 
-    up/             what changed since the head
+    up/             what changed since the box was mounted
     l/ID/           a checkpoint: what had changed since its parent, never written again
     about/ID.json   its record
-    state.json      the head, and the version of this layout
+    state.json      the head, what the box is mounted on where that is another, and the version of this layout
+    snapshot.json   what of up/ the head holds, where that was copied while the box ran
     work/ root/     overlayfs's own, and where the tree is put together; empty/ is what is below where all is hidden
     reserve/        room that is kept for all this on a full disk
     base-*/         copies of the image's directories, made at each start of the daemon
 
-A checkpoint is one rename. Records are written to a draft, synchronised and renamed, so that a crash leaves the old or the new one.
+A checkpoint is one rename: of up/ where the box does not run, else of a copy of what changed in it. The box then stands on the copy, and
+is still mounted on what it was: up/ holds everything since that. Records are written to a draft, synchronised and renamed, so that a crash
+leaves the old or the new one.
 """
 
 import json
@@ -27,6 +30,8 @@ from sandbox_server.drivers.box.mount_plan import LayeredPart, Stack
 from sandbox_server.drivers.storage import atomic_write
 
 FORMAT = 1
+FORMAT_COPIED = 2
+"""Of a store whose box is mounted on another checkpoint than its head, which older versions would not know."""
 MAX_DEPTH = 64
 """Layers in one chain: their paths have to fit into a page of mount options, and each makes looking up a name slower."""
 EMPTY = "empty"
@@ -48,9 +53,10 @@ class StoreError(Exception):
 
 @dataclass(frozen=True)
 class Former:
-    """What a box stood on: its head, and where what had changed since is now; None where nothing had."""
+    """What a box stood on: its head, what it was mounted on, and where what had changed since is now; None where nothing had."""
 
     head: str | None
+    base: str | None
     up: str | None
 
 
@@ -70,7 +76,7 @@ class BoxStore:
         for name in ("l", "about", "root", EMPTY):
             os.makedirs(self._path(name), exist_ok=True)
         if not os.path.exists(self._path("state.json")):
-            self._write_state(None)
+            self._write_state(None, None)
         self._finish_interrupted()
 
     def _finish_interrupted(self) -> None:
@@ -80,12 +86,12 @@ class BoxStore:
             record = Record.loads(pending)
             if os.path.exists(self.layer(record.id)):
                 self._write(f"about/{record.id}.json", pending)
-                state["head"] = record.id
+                state |= {"head": record.id} | ({} if state.get("copied") else {"base": record.id})
         if state.get("drop"):
             self._set_aside(self.up)
         if (back := state.get("back")) and os.path.lexists(self._path(back)):
             os.rename(self._path(back), self.up)
-        self._write_state(state["head"])
+        self._write_state(state["head"], state["base"])
         self._set_all_aside("draft-")
         self._set_all_aside(FORMER)
         for name in os.listdir(self._path("l")):
@@ -94,19 +100,36 @@ class BoxStore:
 
     @property
     def head(self) -> str | None:
-        """The checkpoint that the box started from; None is the image."""
+        """The checkpoint that the box started from, or that was made of it since; None is the image."""
         head: str | None = self._state()["head"]
         return head
+
+    @property
+    def base(self) -> str | None:
+        """The checkpoint that the box is mounted on: `up` holds what changed since that one. None is the image."""
+        base: str | None = self._state()["base"]
+        return base
+
+    @property
+    def snapshot(self) -> str:
+        """Where it is written what of `up` the head holds."""
+        return self._path("snapshot.json")
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the head is a copy of what was in `up`. Else all that is there came after the head, and a snapshot is of another `up`."""
+        return self.head != self.base
 
     def _state(self) -> dict[str, Any]:
         with open(self._path("state.json"), encoding="utf-8") as file:
             state: dict[str, Any] = json.load(file)
-        if state["format"] != FORMAT:
+        if state["format"] not in (FORMAT, FORMAT_COPIED):
             raise StoreError("conflict", f"{self.folder} was written by another version: format {state['format']}")
-        return state
+        return {"base": state["head"]} | state
 
-    def _write_state(self, head: str | None, **unfinished: object) -> None:
-        self._write("state.json", {"format": FORMAT, "head": head, **unfinished})
+    def _write_state(self, head: str | None, base: str | None, **unfinished: object) -> None:
+        other = {} if base == head else {"base": base}
+        self._write("state.json", {"format": FORMAT_COPIED if other else FORMAT, "head": head, **other, **unfinished})
 
     def records(self) -> list[Record]:
         """Every checkpoint, oldest first; one whose record is damaged is left out."""
@@ -157,39 +180,50 @@ class BoxStore:
         return self._path("up")
 
     def has_changes(self, parts: Sequence[LayeredPart]) -> bool:
-        """Whether anything was changed since the head, beside the directories that the parts themselves need."""
+        """Whether anything was changed since the box was mounted, beside the directories that the parts themselves need."""
         return _is_changed(self.up, {part.path.rstrip("/") for part in parts})
 
-    def check_depth(self) -> None:
-        """Raise StoreError where no other layer fits on the head."""
-        if len(self.chain(self.head)) >= MAX_DEPTH:
+    def check_depth(self, checkpoint: str | None) -> None:
+        """Raise StoreError where no other layer fits on a checkpoint."""
+        if len(self.chain(checkpoint)) >= MAX_DEPTH:
             raise StoreError("resource_exhausted", f"the chain has {MAX_DEPTH} layers: squash it first")
 
     def checkpoint(self, label: str, who: str, why: Why) -> Record:
-        """Turn what changed since the head into a layer, and make that the head. The box must not run."""
-        record = Record(secrets.token_hex(4), self.head, text_of(label), text_of(who), why, time.time())
-        self._write_state(record.parent, pending=asdict(record))
+        """Turn what changed since the box was mounted into a layer, and make that the head. The box must not run."""
+        record = Record(secrets.token_hex(4), self.base, text_of(label), text_of(who), why, time.time())
+        self._write_state(self.head, self.base, pending=asdict(record))
         os.rename(self.up, self.layer(record.id))
         self._write(f"about/{record.id}.json", asdict(record))
-        self._write_state(record.id)
+        self._write_state(record.id, record.id)
+        return record
+
+    def checkpoint_copy(self, draft: str, name: str, label: str, who: str, why: Why, *, follows: bool) -> Record:
+        """Turn a copy of what changed into a layer, and make that the head; `follows`: it stands on the head. The box may run."""
+        record = Record(name, self.head if follows else self.base, text_of(label), text_of(who), why, time.time())
+        base = self.base
+        self._write_state(self.head, base, pending=asdict(record), copied=True)
+        os.rename(self._path(os.path.basename(draft)), self.layer(record.id))
+        self._write(f"about/{record.id}.json", asdict(record))
+        self._write_state(record.id, base)
         return record
 
     def start_from(self, checkpoint: str | None) -> Former:
         """Let the next box start from a checkpoint, without what changed since the head; gives what was there. The box must not run."""
-        former = Former(self.head, self._path(f"{FORMER}{secrets.token_hex(4)}") if os.path.lexists(self.up) else None)
-        self._write_state(checkpoint, drop=True)
+        aside = self._path(f"{FORMER}{secrets.token_hex(4)}") if os.path.lexists(self.up) else None
+        former = Former(self.head, self.base, aside)
+        self._write_state(checkpoint, checkpoint, drop=True)
         if former.up:
             os.rename(self.up, former.up)
-        self._write_state(checkpoint)
+        self._write_state(checkpoint, checkpoint)
         return former
 
     def go_back(self, former: Former) -> None:
         """Have what was there before `start_from` again. The box must not run."""
         self._set_aside(self.up)
-        self._write_state(former.head, back=former.up and os.path.basename(former.up))
+        self._write_state(former.head, former.base, back=former.up and os.path.basename(former.up))
         if former.up:
             os.rename(former.up, self.up)
-        self._write_state(former.head)
+        self._write_state(former.head, former.base)
 
     def let_go(self, former: Former) -> None:
         """Give up what was there before `start_from`, since a box runs on what is there now."""
@@ -223,7 +257,7 @@ class BoxStore:
         """Drop a checkpoint on which nothing stands."""
         record = self.record(checkpoint)
         children = [other.id for other in self.records() if other.parent == record.id]
-        if children or checkpoint == self.head:
+        if children or checkpoint in (self.head, self.base):
             stands = ", ".join(children) or "the box itself"
             raise StoreError("conflict", f"checkpoint {checkpoint!r} cannot go: {stands} stands on it")
         os.unlink(self._path("about", f"{checkpoint}.json"))
@@ -270,7 +304,7 @@ class BoxStore:
 
     def prepare_mounts(self, parts: Sequence[LayeredPart]) -> list[Stack]:
         """Make what overlayfs needs for each part, and tell what it is to put together."""
-        chain = [f"l/{checkpoint}" for checkpoint in self.chain(self.head)]
+        chain = [f"l/{checkpoint}" for checkpoint in self.chain(self.base)]
         stacks = []
         for number, part in enumerate(parts):
             path = part.path.rstrip("/")

@@ -1,17 +1,22 @@
 """Lifecycle of the box: make it, end it, and the operations on it in between, each in milliseconds."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
 from sandbox_server.drivers.box import processes as box_processes
+from sandbox_server.drivers.box import socket_owners
 from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
+from sandbox_server.drivers.box.box_network import BoxNetwork
+from sandbox_server.drivers.box.checkpoint_records import Why
 from sandbox_server.drivers.box.disk_reserve import FULL
 from sandbox_server.drivers.box.layer_store import BoxStore, Former, StoreError
 from sandbox_server.drivers.box.limit_monitor import LimitMonitor, MonitoredLimits, disk, newest_first
 from sandbox_server.drivers.box.mount_plan import LayeredPart, Part, SharedPart
+from sandbox_server.drivers.box.paused_programs import PausedPrograms
+from sandbox_server.drivers.box.processes import Inmate
 from sandbox_server.drivers.box.tree_walk import remove
 from sandbox_server.drivers.ipc.descriptor_passing import Message
 from sandbox_server.drivers.spawn.child_setup import WARM
@@ -24,11 +29,25 @@ _FILE_WORKER = "-m sandbox_server spawn"
 
 type Answer = Mapping[str, object]
 
+UNCHANGED: Answer = {"checkpoint": None, "stopped": [], "unchanged": True}
+
 
 class BoxLifecycle:
-    """Owns the box that runs. `record` is the file that tells the next daemon which one that is."""
+    """Owns the box that runs. `record` is the file that tells the next daemon which one that is.
 
-    def __init__(self, store: BoxStore, parts: list[Part], agent_run: str, sockets: str, record: str, limits: MonitoredLimits) -> None:
+    `network` is the namespace that a box joins; without one it has the container's.
+    """
+
+    def __init__(
+        self,
+        store: BoxStore,
+        parts: list[Part],
+        agent_run: str,
+        sockets: str,
+        record: str,
+        limits: MonitoredLimits,
+        network: BoxNetwork | None = None,
+    ) -> None:
         self.box: Box | None = None
         self.made = 0
         """How many boxes there were; a number for the newest."""
@@ -40,18 +59,25 @@ class BoxLifecycle:
         self._sockets = sockets
         self._record = record
         self._limits = limits
+        self._network = network
         self.monitor = LimitMonitor(store.folder, limits)
         self._frozen = False
+        self._paused = False
         self._stopped_before: set[int] = set()
+        self._programs = PausedPrograms()
         self.operations: dict[str, Callable[[Message], Answer]] = {
             "status": self._status,
             "list": self._list,
             "checkpoint": self._checkpoint,
             "restore": self._restore,
+            "preview": self._preview,
             "remove": self._remove,
             "replace": self._replace,
             "freeze": self._freeze,
             "thaw": self._thaw,
+            "pause_programs": self._pause_programs,
+            "resume_programs": self._resume_programs,
+            "socket_owners": socket_owners.answer,
         }
 
     @property
@@ -65,7 +91,8 @@ class BoxLifecycle:
         try:
             self._store.set_stale_aside()
             stacks, store = self._store.prepare_mounts(self.layered), self._store.folder
-            self.adopt(create(Tree(store, self._parts, stacks, self._agent_run, [store], self._sockets, self._limits.processes)))
+            network = self._network.namespace if self._network else None
+            self.adopt(create(Tree(store, self._parts, stacks, self._agent_run, [store], self._sockets, self._limits.processes, network)))
         except (OSError, BoxError, StoreError) as error:
             self.failure = str(error)
         return self.box is not None
@@ -77,18 +104,23 @@ class BoxLifecycle:
 
     def adopt(self, box: Box) -> None:
         """Take care of a box that runs."""
-        self.box, self.failure, self._frozen, self.made = box, None, False, self.made + 1
+        self.box, self.failure, self._frozen, self._paused, self.made = box, None, False, False, self.made + 1
+        self._programs.forget()
         self.monitor.begin_anew()
         self._write_record(box)
 
-    def take_over(self, box: Box) -> None:
-        """Take care of the box of a daemon that is gone, which may have suspended it."""
+    def take_over(self, box: Box, *, paused: bool) -> None:
+        """Take care of the box of a daemon that is gone, which may have suspended it; the agent stays paused."""
         self.adopt(box)
         box_processes.thaw(set())
+        if paused:
+            self._pause_programs({})
 
     def _write_record(self, box: Box) -> None:
         parts = [[part.path, part.lower] if isinstance(part, LayeredPart) else [part.path] for part in self._parts]
-        atomic_write.replace(self._record, json.dumps({"init": box.init, "start": start_time(box.init), "parts": parts}))
+        atomic_write.replace(
+            self._record, json.dumps({"init": box.init, "start": start_time(box.init), "parts": parts, "paused": self._programs.paused})
+        )
 
     def forget(self) -> None:
         """Give up a box that has ended."""
@@ -98,53 +130,84 @@ class BoxLifecycle:
 
     def _end(self) -> list[dict[str, object]]:
         """End the box and name what was running."""
-        found = [(one, box_processes.command_line(one.pid) or one.name) for one in box_processes.inmates()]
+        theirs = _named_programs()
         if self.box:
             self.box.kill()
         self.forget()
-        theirs = ((one, command) for one, command in found if command != WARM and not command.endswith(_FILE_WORKER))
-        return [{"pid": one.inner, "uid": one.uid, "command": command} for one, command in islice(theirs, MAX_STOPPED)]
+        return theirs
 
     def _status(self, _: Message) -> Answer:
         return {
             "running": self.box is not None,
             "failure": self.failure,
             "frozen": self._frozen,
+            "programs": self._programs.told(),
             "made": self.made,
             "head": self._store.head,
+            "base": self._store.base,
             "processes": sum(1 for _ in box_processes.inmates()),
             "limits": asdict(self._limits),
+            "network": self._network.status() if self._network else None,
             "disk": disk(self._store.folder),
             "reserved": self._store.reserve.held,
             "incidents": newest_first(self.monitor.incidents),
         }
 
     def _list(self, _: Message) -> Answer:
-        return {"head": self._store.head, "checkpoints": [asdict(record) for record in self._store.records()]}
+        return {"head": self._store.head, "base": self._store.base, "checkpoints": [asdict(record) for record in self._store.records()]}
 
-    def _checkpoint(self, request: Message) -> Answer:
+    def check_checkpoint(self, request: Message) -> bool:
+        """Whether a checkpoint is to be made; raises StoreError where it may not be."""
         if request.get("parent") not in (None, self._store.head):
             raise StoreError("conflict", f"the box stands on {self._store.head or 'the image'}, not on {request['parent']}")
-        label, who, why = str(request["label"]), str(request["who"]), request.get("why", "asked")
-        if request.get("if_changed") and not self._store.has_changes(self.layered):
-            return {"checkpoint": None, "stopped": [], "unchanged": True}
-        self._store.check_depth()
+        _described(request)
+        self._store.check_depth(self._store.head)
+        return not request.get("if_changed") or self._store.has_changes(self.layered)
+
+    def is_idle(self) -> bool:
+        """Whether no program runs in the box."""
+        return next(_running(), None) is None
+
+    def _checkpoint(self, request: Message) -> Answer:
+        if not self.check_checkpoint(request):
+            return UNCHANGED
         self._store.reserve.make_room()
         stopped = self._end()
         try:
-            record = self._store.checkpoint(label, who, why)
+            record = self._store.checkpoint(*_described(request))
         except BaseException:
             self.make()
             raise
         self._make_again()
-        return {"checkpoint": asdict(record), "stopped": stopped}
+        return {"checkpoint": asdict(record), "stopped": stopped, "mode": "stop"}
+
+    def keep_copy(self, request: Message, copied: Message) -> Answer:
+        """Make a checkpoint of what a worker has copied while the box ran."""
+        if copied.get("unchanged"):
+            return UNCHANGED
+        self._store.reserve.make_room()
+        made = self._store.checkpoint_copy(copied["draft"], copied["id"], *_described(request), follows=copied["follows"])
+        told = {name: copied[name] for name in ("rounds", "copied_files", "copied_bytes")}
+        return {"checkpoint": asdict(made), "stopped": [], "mode": "live", **told}
+
+    def pause(self) -> None:
+        """Have everything stand still for a moment, unless it does already."""
+        if not self._frozen:
+            self._stopped_before = self._stop_all()
+        self._paused = True
+
+    def go_on(self) -> None:
+        """Let go on what stood still for a moment, unless it is suspended."""
+        if self._paused and not self._frozen:
+            box_processes.thaw(self._stopped_before)
+        self._paused = False
 
     def _restore(self, request: Message) -> Answer:
         """Go back to a checkpoint; where no box runs on that, to what was there before."""
         target, who, keep = request.get("checkpoint"), str(request["who"]), request.get("keep", True)
         self._store.check_target(target)
         if keep:
-            self._store.check_depth()
+            self._store.check_depth(self._store.base)
         self._store.reserve.make_room()
         stopped, kept = self._end(), None
         try:
@@ -158,6 +221,11 @@ class BoxLifecycle:
             self._go_back(former, target)
         self._store.let_go(former)
         return {"head": target, "kept": kept, "stopped": stopped}
+
+    def _preview(self, request: Message) -> Answer:
+        """Tell what a restore would stop, and whether it would keep anything."""
+        self._store.check_target(request.get("checkpoint"))
+        return {"stops": _named_programs(), "changed": self._store.has_changes(self.layered)}
 
     def _go_back(self, former: Former, target: str | None) -> None:
         reason = self.failure
@@ -186,24 +254,63 @@ class BoxLifecycle:
         return {}
 
     def _freeze(self, _: Message) -> Answer:
-        if not self._frozen:
-            self._stopped_before = box_processes.freeze()
-            self._frozen = True
+        if not self._frozen and not self._paused:
+            self._stopped_before = self._stop_all()
+        self._frozen = True
         return {"processes": sum(1 for _ in box_processes.inmates())}
 
+    def _stop_all(self) -> set[int]:
+        return box_processes.freeze(namespace=self.box.processes if self.box else None)
+
     def _thaw(self, _: Message) -> Answer:
-        if self._frozen:
+        if self._frozen and not self._paused:
             box_processes.thaw(self._stopped_before)
-            self._frozen = False
+        self._frozen = False
         return {}
 
+    def _pause_programs(self, _: Message) -> Answer:
+        """Stop the agent's programs; the desktop goes on."""
+        if self.box:
+            still = self._frozen or self._paused
+            self._programs.pause(self.box, self._stopped_before if still else None)
+            self._stopped_before |= self._programs.stopped if still else set()
+            self._write_record(self.box)
+        return self._programs.told()
 
-def find(record: str) -> tuple[Box, list[Part]] | None:
-    """Find the box of an earlier daemon and what its tree is made of; None where it has ended."""
+    def _resume_programs(self, _: Message) -> Answer:
+        told = {**self._programs.told(), "paused": False}
+        if self._frozen or self._paused:
+            self._stopped_before -= self._programs.stopped  # they go on with the rest
+            self._programs.forget()
+        else:
+            self._programs.resume()
+        if self.box:
+            self._write_record(self.box)
+        return told
+
+
+def _running() -> Iterator[tuple[Inmate, str]]:
+    """What runs in the box beside the sandbox's own workers, and what it was started as."""
+    for one in list(box_processes.inmates()):
+        command = box_processes.command_line(one.pid) or one.name
+        if command != WARM and not command.endswith(_FILE_WORKER):
+            yield one, command
+
+
+def _named_programs() -> list[dict[str, object]]:
+    return [{"pid": one.inner, "uid": one.uid, "command": command} for one, command in islice(_running(), MAX_STOPPED)]
+
+
+def _described(request: Message) -> tuple[str, str, Why]:
+    return str(request["label"]), str(request["who"]), request.get("why", "asked")
+
+
+def find(record: str) -> tuple[Box, list[Part], bool] | None:
+    """Find the box of an earlier daemon, what its tree is made of and whether the agent is paused; None where it has ended."""
     try:
         with open(record, encoding="utf-8") as file:
             content: dict[str, Any] = json.load(file)
         parts: list[Part] = [LayeredPart(*part) if len(part) == 2 else SharedPart(*part) for part in content["parts"]]
-        return Box.find(content["init"], content["start"]), parts
+        return Box.find(content["init"], content["start"]), parts, bool(content.get("paused"))
     except (OSError, ValueError, KeyError):
         return None

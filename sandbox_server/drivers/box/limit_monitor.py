@@ -27,7 +27,7 @@ MEMORY_HURRY = 0.7
 MANY_DESCRIPTORS = 8192
 """Open files of one process."""
 KILLED_TOGETHER = 2
-"""Processes of ours in the box that somebody in there killed at once; one may be an accident."""
+"""Processes of ours in the box that somebody in there killed within RECENT_SECONDS; one may be an accident."""
 _SYSTEM_FOLDER, _SYSTEM_PROGRAM = "usr/bin", "bash"
 
 type Kind = Literal["processes", "memory", "disk", "inodes", "descriptors", "system", "killed"]
@@ -104,6 +104,7 @@ class LimitMonitor:
     def begin_anew(self) -> None:
         """Take note of a new box: nobody of an earlier one is to blame for what is seen of this, nor the other way round."""
         self._short_until = 0.0
+        self._killed.clear()
         self._update({})
         self.attribution.forget()
 
@@ -114,7 +115,8 @@ class LimitMonitor:
         yield "descriptors", f"a process has room for {total.descriptors} open files" if total.descriptors >= MANY_DESCRIPTORS else None
         gone = not _has_system(f"/proc/{init}/root")
         yield "system", f"the box has no /{_SYSTEM_FOLDER}/{_SYSTEM_PROGRAM} any more: nothing starts in it" if gone else None
-        self._killed = self.attribution.killed()
+        before = (one for one in self._killed if time.monotonic() - one.at < RECENT_SECONDS)
+        self._killed = [*before, *self.attribution.killed()]  # whose session it was may be told a look later
         many = len(self._killed) >= KILLED_TOGETHER
         yield "killed", f"{len(self._killed)} processes were killed from inside" if many else None
 
@@ -164,9 +166,10 @@ class LimitMonitor:
     def _named(self, incident: LimitBreach, now: float) -> LimitBreach:
         """Name who it was where that shows only now: a command tells what it used when it ends.
 
-        Where the kernel's time was all there was to go by, a session takes the place of a process that no session started.
+        A session takes the place of a process that no session started, where the kernel's time was all there was to go by, and where memory
+        ran out: a process that grows faster than this looks is known to be large by what its session tells at its end.
         """
-        sure = incident.culprit and (incident.culprit.session or incident.kind in _USED)
+        sure = incident.culprit and (incident.culprit.session or incident.kind in _USED.keys() - {"memory"})
         if sure or incident.ended or now - incident.began > RECENT_SECONDS:
             return incident
         culprit = self._culprit(incident.kind)

@@ -9,6 +9,7 @@ the kernel's own filesystems, are left out: the box gets its own.
 import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,10 @@ COPIED = ("/etc",)
 """What is copied even where nothing is mounted below it: what the control side and the box say of users is not the same."""
 SYSTEM = (*OWN, *EMPTY, "/bin", "/boot", "/etc", "/lib", "/lib64", "/opt", "/root", "/sbin", "/usr", "/var")
 """What is never shared with the box as it is: what the control side is made of is there."""
+_HOSTS = """\
+127.0.0.1 localhost {name}
+::1 localhost ip6-localhost ip6-loopback
+"""
 SMALL_ENTRIES = 5000
 SMALL_BYTES = 64 << 20
 """A directory with a mount below it is copied whole up to this many files and bytes."""
@@ -185,17 +190,32 @@ def is_system(path: str) -> bool:
     return any(f"{path.rstrip('/')}/".startswith(f"{one}/") or one.startswith(f"{path.rstrip('/')}/") for one in SYSTEM)
 
 
-def prepare(base: str, hidden: Collection[str], sudo_user: str | None, shared: Sequence[str] = ()) -> list[Part]:
+def prepare(
+    base: str, hidden: Collection[str], sudo_user: str | None, shared: Sequence[str] = (), resolver: str | None = None
+) -> list[Part]:
     """Plan the box's tree, with copies in `base`; `sudo_user` may become root in the box, and only there, without a password.
 
-    Directories in `shared` are the container's own in the box too, and in no layer.
+    Directories in `shared` are the container's own in the box too, and in no layer. With a `resolver` names are looked up there, and the
+    box knows no addresses of other hosts.
     """
     parts = Planner(base, sorted({*mount_points(), *shared}), hidden).plan()
     etc = next((part for part in parts if part.path == "/etc"), None)
     if sudo_user and isinstance(etc, LayeredPart) and os.path.isdir(f"{etc.lower}/sudoers.d"):
         with open(f"{etc.lower}/sudoers.d/agent", "w", encoding="ascii", opener=_private) as file:
             file.write(f"{sudo_user} ALL=(ALL:ALL) NOPASSWD: ALL\n")
+    if resolver and isinstance(etc, LayeredPart):
+        _replace(f"{etc.lower}/resolv.conf", f"nameserver {resolver}\n")
+        _replace(f"{etc.lower}/hosts", _HOSTS.format(name=os.uname().nodename))
     return parts
+
+
+def _replace(path: str, content: str) -> None:
+    """Write a file anew, whatever is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    with open(path, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o644)
+        file.write(content)
 
 
 def _private(path: str, flags: int) -> int:

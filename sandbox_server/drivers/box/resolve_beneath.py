@@ -110,13 +110,14 @@ def look(layer: str, path: str) -> FoundBeneath:
             inner = os.open(name, DIRECTORY, dir_fd=place)
             os.close(place)
             place = inner
-            hides |= _is_opaque(place)
+            hides |= is_opaque(place)
         return FoundBeneath(True, hides)
     finally:
         os.close(place)
 
 
-def _is_opaque(fd: int) -> bool:
+def is_opaque(fd: int) -> bool:
+    """Whether an open directory of a layer hides what lower layers have there."""
     with suppress(OSError):
         return os.getxattr(fd, OPAQUE) == b"y"
     return False

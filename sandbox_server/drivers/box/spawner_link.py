@@ -17,6 +17,8 @@ from sandbox_server.drivers.ipc import descriptor_passing
 RETRY_SECONDS = 0.05
 TOLD_MEMORY, TOLD_WRITTEN, TOLD_SECONDS = 64 << 20, 1 << 20, 0.05
 """From what memory, bytes written and kernel's time on the daemon is told of a process that has ended."""
+_NETWORK = -3
+"""Where the network namespace is among the descriptors of a box; see `box.KINDS`."""
 
 
 class SpawnerLink:
@@ -27,6 +29,7 @@ class SpawnerLink:
         self._sock: socket.socket | None = None
         self._descriptors: list[int] = []
         self._inner = -1
+        self._network: int | None = None
         self._box = 0
 
     def tell(self, culprit: AttributedProcess, use: ProcessUse, *, killed: bool) -> None:
@@ -110,23 +113,27 @@ class SpawnerLink:
                 raise SystemExit("spawner: the box has a new daemon; starting anew") from None
         os.setns(pids, os.CLONE_NEWPID)
         self._descriptors, self._inner = fds, namespaces.owner(fds[-1])
+        network = fds[_NETWORK]
+        shared = os.path.samestat(os.fstat(network), os.stat("/proc/self/ns/net"))
+        self._network = None if shared else network
 
     def leave(self) -> None:
         """Forget a box that has ended."""
         for fd in (*self._descriptors, self._inner):
             with suppress(OSError):
                 os.close(fd)
-        self._descriptors, self._inner = [], -1
+        self._descriptors, self._inner, self._network = [], -1, None
 
     @property
     def desktop(self) -> "DesktopNamespace":
         """The place of the desktop's programs, beside the box."""
-        return DesktopNamespace(self._descriptors[-2])
+        return DesktopNamespace(self._descriptors[-2], self._network)
 
     def enter(self) -> None:
         """Move this process, which was just forked, into the box."""
-        _, _, _, uts, ipc, _, mounts = self._descriptors
+        _, _, _, uts, ipc, _, _, mounts = self._descriptors
         namespaces.forbid_imports()
+        _join_network(self._network)
         os.setns(mounts, os.CLONE_NEWNS)
         os.setns(uts, os.CLONE_NEWUTS)
         os.setns(ipc, os.CLONE_NEWIPC)
@@ -134,12 +141,23 @@ class SpawnerLink:
 
 
 class DesktopNamespace:
-    """Where the desktop's programs live, by its mount namespace: in the box's process namespace, but not within reach of its root."""
+    """Where the desktop's programs live, by its mount namespace: in the box's process namespace, but not within reach of its root.
 
-    def __init__(self, mounts: int) -> None:
+    `network` is the box's network namespace; None where that is the container's.
+    """
+
+    def __init__(self, mounts: int, network: int | None = None) -> None:
         self._mounts = mounts
+        self._network = network
 
     def enter(self) -> None:
         """Move this process, which was just forked, there."""
         namespaces.forbid_imports()
+        _join_network(self._network)
         os.setns(self._mounts, os.CLONE_NEWNS)
+
+
+def _join_network(network: int | None) -> None:
+    """Join the box's network namespace, before the rights over it are given up."""
+    if network is not None:
+        os.setns(network, os.CLONE_NEWNET)

@@ -91,6 +91,10 @@ class BrowserClient:
         """Have the browser go through a proxy from now on, or through none. It is neither restarted nor started for that."""
         await self._ask("PUT", "/browser/proxy", orjson.dumps(address))
 
+    async def trust_authority(self) -> None:
+        """Have the browser trust the sandbox's authority as its file says now. It is neither restarted nor started for that."""
+        await self._ask("PUT", "/browser/authority")
+
     async def emulate(self, commands: dict[str, Any] | None) -> None:
         """Have DevTools commands given to every page of the browser, now and whenever one appears; None for no more."""
         await self._ask("PUT", "/browser/emulation", orjson.dumps(commands))
@@ -165,10 +169,17 @@ class BrowserClient:
         if status == 404:
             raise NotFound("there is no such page any more")
         if status == 409:
-            raise Conflict(_message(body))
+            raise Conflict(_message(body), **_reason(body))
         if status != 200:
             raise Unavailable(_message(body), retry_after=RETRY_AFTER)
         return body
+
+
+def _reason(body: bytes) -> dict[str, Any]:
+    """Return why, as a word, if the browser's process says so."""
+    with suppress(ValueError, KeyError, TypeError):
+        return {"reason": str(orjson.loads(body)["data"]["reason"])}
+    return {}
 
 
 def _message(body: bytes) -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from sandbox_server.drivers.browser.browser_client import HEADERS
+from sandbox_server.drivers.ipc.websocket_client import websocket
 
 AGAIN_SECONDS = 0.5
 
@@ -19,12 +20,11 @@ async def follow_focus(socket: str, tell: Callable[[bool], None]) -> None:
 
 async def news(socket: str, of: Literal["focus", "acts"]) -> AsyncIterator[dict[str, Any]]:
     """Whatever is told of one thing, for ever."""
-    from websockets.asyncio.client import unix_connect
     from websockets.exceptions import WebSocketException
 
     while True:
         with suppress(OSError, WebSocketException, TimeoutError, ValueError):
-            async with unix_connect(socket, f"ws://browser/browser/{of}", additional_headers=HEADERS, compression=None) as connection:
+            async with websocket(socket, f"ws://browser/browser/{of}", HEADERS) as connection:
                 async for message in connection:
                     yield json.loads(message)
         await asyncio.sleep(AGAIN_SECONDS)

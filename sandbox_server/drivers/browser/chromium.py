@@ -5,11 +5,14 @@ process that holds the other ends.
 """
 
 import asyncio
+import base64
 import json
 import logging
 import os
+import ssl
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -74,8 +77,12 @@ class Policies:
     """None leaves the choice to Chromium."""
     proxy: str | None = None
     """Host and port of the proxy for everything but loopback and link-local addresses."""
+    egress_proxy: str | None = None
+    """Host and port of the proxy that asks the egress policy, where there is no other proxy."""
     extensions: bool = False
     """Whether extensions may be loaded."""
+    egress: bool = False
+    """Whether the egress policy decides on its connections: it has to see their names."""
 
     def document(self, downloads: str, doh_templates: str | None, viewable: Sequence[str]) -> dict[str, Any]:
         """The policy file (https://chromeenterprise.google/policies).
@@ -104,9 +111,11 @@ class Policies:
             policies |= {"ExtensionInstallBlocklist": ["*"], "ExtensionAllowedTypes": [], "ExtensionDeveloperModeSettings": 1}
         if self.file_dialogs is not None:
             policies["AllowFileSelectionDialogs"] = self.file_dialogs
-        if self.proxy:
-            policies["ProxySettings"] = {"ProxyMode": "fixed_servers", "ProxyServer": self.proxy}
-        if doh_templates:
+        if proxy := self.proxy or self.egress_proxy:
+            policies["ProxySettings"] = {"ProxyMode": "fixed_servers", "ProxyServer": proxy}
+        if self.egress:
+            policies |= {"DnsOverHttpsMode": "off", "EncryptedClientHelloEnabled": False, "QuicAllowed": False}
+        elif doh_templates:
             policies |= {"DnsOverHttpsMode": "automatic", "DnsOverHttpsTemplates": doh_templates}
         return policies
 
@@ -128,6 +137,12 @@ class ChromiumPaths:
     """Directories whose files it may show."""
     linked: bool = False
     """Whether links of the agent's lead there to the container's files: where there is no box."""
+    authority: str = ""
+    """The file with the certificate of the sandbox's authority, which pages of opened hosts have."""
+    shares_pictures: bool = False
+    """Whether it passes pictures to the X server in shared memory (MIT-SHM). Any user of its IPC namespace can read them, so
+    only where the agent's programs have an IPC namespace of their own.
+    """
 
     @property
     def profile(self) -> str:
@@ -207,10 +222,19 @@ class Chromium:
     def write_policies(self) -> None:
         """Write the policy file; a running Chromium reads it by itself after a few seconds."""
         document = self.policies.document(self._place.downloads, self._browser.doh_templates, self._viewable)
+        if authority := self.authority():
+            document["CACertificates"] = [authority]
         try:
             atomic_write.replace(self._place.policies, json.dumps(document, indent=1), mode=0o644)
         except OSError:
             log.exception("the browser runs without its policies")
+
+    def authority(self) -> str:
+        """Return the certificate of the sandbox's authority as the policy has it (DER in Base64); empty if there is none."""
+        with suppress(OSError, ValueError):
+            if self._place.authority and (pem := Path(self._place.authority).read_text(encoding="ascii")):
+                return base64.b64encode(ssl.PEM_cert_to_DER_cert(pem)).decode("ascii")
+        return ""
 
     async def _launch(self, theirs_in: int, theirs_out: int) -> Process:
         return await self._processes.start(
@@ -233,6 +257,7 @@ class Chromium:
             *([f"--user-agent={browser.user_agent}"] if browser.user_agent else []),
             *(["--disable-dev-shm-usage"] if _shm_bytes() < SMALL_SHM_BYTES else []),
             *([] if self.sandboxed else ["--no-sandbox"]),
+            *([] if self._place.shares_pictures else ["--no-xshm"]),
             *([] if browser.extensions else ["--disable-extensions"]),
             *browser.extra_arguments,
         )

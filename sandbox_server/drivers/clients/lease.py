@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox_server.core.tasks import Tasks
+from sandbox_server.drivers.ipc.websocket_client import websocket
 
 AGAIN_SECONDS = 0.2
 CONNECT_SECONDS = 1.0
@@ -80,14 +81,11 @@ class LeaseClient:
                     await self._answered.wait()
 
     async def _keep(self) -> None:
-        from websockets.asyncio.client import unix_connect
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         while not self.ended.is_set():
             try:
-                async with unix_connect(
-                    self._socket, "ws://api/v1/control/input", additional_headers=self._headers, compression=None
-                ) as found:
+                async with websocket(self._socket, "ws://api/v1/control/input", self._headers) as found:
                     self._connection = found
                     self._connected.set()
                     async for message in found:

@@ -14,6 +14,8 @@ MAX_TOOLS = 64
 """Limit of tool patterns in a token, which go through the gateway in a header."""
 MAX_TIME = 2.0**53
 """Limit of seconds since the epoch: the largest that JSON numbers hold exactly."""
+MAX_TASK = 256
+"""Limit of the characters of a task's name."""
 _TOOL_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,96}")
 _TIMES = ("exp", "nbf", "iat")
 _ABSENT = object()
@@ -32,6 +34,8 @@ class Claims:
     """The patterns of its `tools` (a string of words, or a list); None if it has none."""
     person: bool = False
     """Whether its `actor` is `person`. The default is an agent."""
+    task: str | None = None
+    """Its `task`: the task that its bearer works on, for which rules of the egress policy may hold."""
 
 
 def payload_of(token: str) -> dict[str, Any]:
@@ -56,7 +60,7 @@ def claims_of(payload: Mapping[str, Any]) -> Claims:
     _check(payload)
     subject, expires = payload.get("sub"), payload.get("exp")
     name, ends = None if subject is None else str(subject), None if expires is None else float(expires)
-    return Claims(name, _scopes(payload), ends, _tools(payload), person=payload.get("actor") == "person")
+    return Claims(name, _scopes(payload), ends, _tools(payload), person=payload.get("actor") == "person", task=_task(payload))
 
 
 def _check(payload: Mapping[str, Any]) -> None:
@@ -76,6 +80,12 @@ def _tools(payload: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the patterns. A word that no tool can match allows nothing."""
     named = payload.get("tools", _ABSENT)
     return None if named is _ABSENT else tuple(word for word in _words(named) if _TOOL_PATTERN.fullmatch(word))[:MAX_TOOLS]
+
+
+def _task(payload: Mapping[str, Any]) -> str | None:
+    """Return the task. One that is no short printable text is none."""
+    named = payload.get("task")
+    return named if isinstance(named, str) and 0 < len(named) <= MAX_TASK and named.isprintable() else None
 
 
 def _words(claim: object) -> list[str]:

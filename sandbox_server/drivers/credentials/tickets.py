@@ -12,13 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.core.quota import Quota, owner_of
 from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.credentials.invitation import Invitation
 from sandbox_server.drivers.credentials.names import bearer_of
 
 MAX_OUTSTANDING = 1024
@@ -42,6 +43,43 @@ UNFINISHED_SECONDS = 60.0
 """Seconds after which a file without its final name is removed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """What the file of a ticket says."""
+
+    grant: Grant
+    left: int
+    """How many may still redeem it."""
+    shared: bool
+    """Whether it was made for several, who each get a name of their own."""
+    invitation: Invitation | None
+
+    def dumps(self) -> bytes:
+        """Encode as JSON."""
+        told = None if self.invitation is None else self.invitation.dumps()
+        value = {"grant": json.loads(self.grant.dumps()), "left": self.left, "shared": self.shared, "invitation": told}
+        return json.dumps(value).encode()
+
+    @classmethod
+    def loads(cls, text: bytes) -> "_Waiting":
+        """Decode the output of `dumps`."""
+        value = json.loads(text)
+        grant = Grant.loads(json.dumps(value["grant"]).encode())
+        return cls(grant, value["left"], value["shared"], Invitation.loads(value.get("invitation")))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInvitation:
+    """An invitation that somebody may still come by."""
+
+    invitation: Invitation
+    scopes: frozenset[str]
+    left: int
+    """How many may still come."""
+    expires_at: float
+    """Seconds since the epoch."""
+
+
 class Tickets:
     """The unredeemed tickets, in one directory of the user control.
 
@@ -54,7 +92,16 @@ class Tickets:
         self._now = now
         self._redeeming = threading.Lock()
 
-    def create(self, grant: Grant, ttl: float, uses: int = 1, *, maker: str | None = None, person: bool = False) -> str:
+    def create(
+        self,
+        grant: Grant,
+        ttl: float,
+        uses: int = 1,
+        *,
+        maker: str | None = None,
+        person: bool = False,
+        invitation: Invitation | None = None,
+    ) -> str:
         """Make a ticket that can be redeemed `uses` times within `ttl` seconds.
 
         `maker`, a `person` or a program, requests it; by default the grant's caller. Raises ResourceExhausted at the
@@ -69,8 +116,30 @@ class Tickets:
             raise ResourceExhausted(refusal.message.replace(owner, maker), retry_after=ttl, limit=MAX_OUTSTANDING) from None
         ticket = f"tk-{secrets.token_urlsafe(32)}"
         name = f"{_digest(ticket)}.{_PERSON if person else _PROGRAM}-{owner}"
-        self._write(self._directory / name, _encode_ticket(grant, uses, shared=uses > 1), self._now() + ttl)
+        self._write(self._directory / name, _Waiting(grant, uses, uses > 1, invitation).dumps(), self._now() + ttl)
         return ticket
+
+    def invitations(self) -> list[OpenInvitation]:
+        """Return the invitations that are open, oldest first."""
+        return [found for _, found in self._invitations()]
+
+    def withdraw(self, invitation: str) -> bool:
+        """Make an invitation's link void, by its id. Returns whether it was open. Who came by it before stays signed in."""
+        with self._redeeming:
+            files = [file for file, found in self._invitations() if found.invitation.id == invitation]
+            for file in files:
+                file.unlink(missing_ok=True)
+        return bool(files)
+
+    def _invitations(self) -> Iterator[tuple[Path, OpenInvitation]]:
+        self._directory.mkdir(mode=0o700, exist_ok=True)
+        for _, file in sorted(self._waiting()):
+            if file.name.startswith(_UNFINISHED):
+                continue
+            with suppress(FileNotFoundError):
+                kept, expires = _Waiting.loads(file.read_bytes()), file.stat().st_mtime
+                if kept.invitation:
+                    yield file, OpenInvitation(kept.invitation, kept.grant.scopes, kept.left, expires)
 
     def redeem(self, ticket: str, path: str) -> Grant | None:
         """Redeem a ticket for a request to `path`.
@@ -83,18 +152,17 @@ class Tickets:
             if file is None:
                 return None
             try:
-                kept, expires = json.loads(file.read_bytes()), file.stat().st_mtime
-                grant = Grant.loads(json.dumps(kept["grant"]).encode())
-                if not grant.covers(path):
+                kept, expires = _Waiting.loads(file.read_bytes()), file.stat().st_mtime
+                if not kept.grant.covers(path):
                     return None
                 file.unlink()
             except FileNotFoundError:
                 return None
             if self._now() >= expires:
                 return None
-            if kept["left"] > 1:
-                self._write(file, _encode_ticket(grant, kept["left"] - 1, shared=True), expires)
-        return replace(grant, caller=bearer_of(grant.caller)) if kept["shared"] else grant
+            if kept.left > 1:
+                self._write(file, replace(kept, left=kept.left - 1).dumps(), expires)
+        return replace(kept.grant, caller=bearer_of(kept.grant.caller)) if kept.shared else kept.grant
 
     def _write(self, file: Path, content: bytes, expires: float) -> None:
         """Write a file with the expiry as its modification time, and then rename it.
@@ -139,7 +207,3 @@ class Tickets:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _encode_ticket(grant: Grant, left: int, *, shared: bool) -> bytes:
-    return json.dumps({"grant": json.loads(grant.dumps()), "left": left, "shared": shared}).encode()

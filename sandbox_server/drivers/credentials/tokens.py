@@ -46,7 +46,7 @@ class Tokens:
 
     async def _verify(self, token: str) -> Claims:
         if not self._sources:
-            raise Unauthenticated("this sandbox accepts no tokens: no key for them is configured")
+            raise Unauthenticated("wrong key: this sandbox has another one, and accepts no tokens")
         if len(token) > MAX_TOKEN_CHARS:
             raise Unauthenticated(f"a token may have {MAX_TOKEN_CHARS} characters")
         algorithm, kid = await asyncio.to_thread(_header, token)
@@ -78,7 +78,7 @@ def _header(token: str) -> tuple[str | None, str | None]:
     try:
         header = jwt.get_unverified_header(token)
     except (jwt.PyJWTError, RecursionError):  # JSON that nests deeper than Python's stack
-        raise Unauthenticated("the bearer token is neither this sandbox's key nor a token") from None
+        raise Unauthenticated("wrong key: it is neither this sandbox's nor a token") from None
     return header.get("alg"), header.get("kid")
 
 

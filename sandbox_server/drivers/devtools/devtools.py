@@ -31,11 +31,19 @@ class Devtools:
     """The one DevTools client of the API, for all callers.
 
     `socket` is the browser process's socket; `kept` has the rules of the previous server. While `hidden` is true
-    (private mode), nothing is logged, and later nothing that belongs to a request made then.
+    (private mode), nothing is logged, and later nothing that belongs to a request made then. While `wanted` is true, it
+    connects without being used.
     """
 
-    def __init__(self, socket: str, kept: KeptRules | None = None, hidden: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        socket: str,
+        kept: KeptRules | None = None,
+        hidden: Callable[[], bool] = lambda: False,
+        wanted: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._hidden = hidden
+        self._wanted = wanted
         self.traffic = Traffic()
         self.console = Console()
         self.rules = Interception()
@@ -53,8 +61,7 @@ class Devtools:
     async def __aenter__(self) -> Self:
         if self._kept:
             self.rules = await asyncio.to_thread(self._kept.read)
-        if self.rules:
-            self._tasks.start(self._connect_soon(), name="DevTools")
+        self.connect_if_wanted()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -92,6 +99,11 @@ class Devtools:
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 await asyncio.gather(*waiting, return_exceptions=True)
+
+    def connect_if_wanted(self) -> None:
+        """Connect, in the background, if there are rules or somebody wants it."""
+        if not self.live and (self.rules or self._wanted()):
+            self._tasks.start(self._connect_soon(), name="DevTools")
 
     def hide(self, page: str) -> None:
         """Leave a page out of all logs, and drop what was logged of it."""

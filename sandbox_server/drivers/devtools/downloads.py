@@ -9,7 +9,7 @@ import logging
 import os
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -31,9 +31,15 @@ MAX_NAMES = 1000
 DELIVERY_SECONDS = 300.0
 UNFINISHED = ".crdownload"
 
+type AdmitDownload = Callable[[str | None, str], Awaitable[None]]
+"""Takes the URL of a file, if it is known, and its name. Raises Failure for one that is not handed over."""
 type State = Literal["in_progress", "completed", "canceled", "failed"]
 
 log = logging.getLogger(__name__)
+
+
+async def admitted(url: str | None, name: str) -> None:
+    """Admit every file."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,9 +65,13 @@ class Download:
 
 
 class Downloads:
-    """The browser's downloads. `folder` is where the browser saves, `target` is the agent's directory."""
+    """The browser's downloads. `folder` is where the browser saves, `target` is the agent's directory.
 
-    def __init__(self, devtools: Devtools, files: Files, folder: str, target: str) -> None:
+    `admit` decides whether a file is handed over. One that is not is deleted.
+    """
+
+    def __init__(self, devtools: Devtools, files: Files, folder: str, target: str, admit: AdmitDownload = admitted) -> None:
+        self._admit = admit
         self._folder = folder
         self._target = target
         self._files = files
@@ -129,7 +139,7 @@ class Downloads:
             self._end(download, "canceled")
         elif params["state"] == "completed":
             download.saved_as = os.path.basename(params.get("filePath") or "") or download.suggested_filename
-            if done := self._delivered.get(download.saved_as):
+            if done := self._delivered.pop(download.saved_as, None):
                 self._join(download, done)
 
     def _join(self, download: Download, done: Download) -> None:
@@ -157,22 +167,37 @@ class Downloads:
 
     async def _deliver(self, name: str) -> None:
         download = Download(f"file:{name}:{time.monotonic_ns()}", None, name, time.time())
-        async with self._delivering:
-            try:
-                download.path = await self._hand_over(os.path.join(self._folder, name), name)
-            except (Failure, OSError) as error:
-                log.warning("a download cannot be handed to the agent: %s", error)
-                download.error = error.message if isinstance(error, Failure) else str(error)
-        self._delivered[name] = download
-        while len(self._delivered) > MAX_DOWNLOADS:
-            self._delivered.popitem(last=False)
+        source = os.path.join(self._folder, name)
+        try:
+            await self._admitted(source, name)
+            async with self._delivering:
+                download.path = await self._hand_over(source, name)
+        except (Failure, OSError) as error:
+            log.warning("a download cannot be handed to the agent: %s", error)
+            download.error = error.message if isinstance(error, Failure) else str(error)
         known = next((each for each in self._known if each.saved_as == name and each.state == "in_progress"), None)
         download.state = "failed" if download.error else "completed"
         if known:
             self._join(known, download)
         else:
-            self._known.append(download)
-            self._changed.set()
+            self._keep(name, download)
+
+    def _keep(self, name: str, download: Download) -> None:
+        """Keep a file that was delivered before the browser reported its completion."""
+        self._delivered[name] = download
+        while len(self._delivered) > MAX_DOWNLOADS:
+            self._delivered.popitem(last=False)
+        self._known.append(download)
+        self._changed.set()
+
+    async def _admitted(self, source: str, name: str) -> None:
+        """Return if the file may be handed over. Otherwise delete it, and raise."""
+        begun = [each for each in self._known if each.state == "in_progress" and name in (each.saved_as, each.suggested_filename)]
+        try:
+            await self._admit(begun[0].url if len({each.url for each in begun}) == 1 else None, name)
+        except Failure:
+            os.unlink(source)
+            raise
 
     async def _hand_over(self, source: str, name: str) -> str:
         opened = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)

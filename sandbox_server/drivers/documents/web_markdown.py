@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from sandbox_server.core.errors import Conflict, InvalidArgument, TooLarge
+from sandbox_server.core.errors import Conflict, InvalidArgument, PermissionDenied, TooLarge
 from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.documents.markdown import Known
 
@@ -44,12 +44,23 @@ class FetchPolicy(Protocol):
 class Web:
     """Fetches documents of at most `max_bytes`, each within `seconds`, into `spool`.
 
-    `proxy` returns host and port of the proxy for a host, if one is used.
+    `proxy` returns host and port of the proxy for a host, if one is used. `network` returns the transport by which it
+    fetches instead, if the box has a network of its own: that resolves names itself, and decides by the policy.
     """
 
-    def __init__(self, reach: FetchPolicy, spool: str, *, max_bytes: int, seconds: float, proxy: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        reach: FetchPolicy,
+        spool: str,
+        *,
+        max_bytes: int,
+        seconds: float,
+        proxy: Callable[[str], str | None],
+        network: Callable[[ssl.SSLContext], "httpx2.AsyncBaseTransport"] | None = None,
+    ) -> None:
         self._reach = reach
         self._proxy = proxy
+        self._network = network
         self._spool = spool
         self._max_bytes = max_bytes
         self._seconds = seconds
@@ -96,6 +107,8 @@ class Web:
 
         proxy = self._proxy(url.host)
         options: dict[str, Any] = {"verify": authorities, "proxy": f"http://{proxy}" if proxy else None, "trust_env": False}
+        if self._network:
+            options |= {"proxy": None, "transport": self._network(authorities)}
         failure: Exception | None = None
         async with httpx2.AsyncClient(headers=HEADERS, timeout=CONNECT_SECONDS, **options) as client:
             for target in await self._targets(url, by_name=proxy is not None):
@@ -104,6 +117,7 @@ class Web:
                 try:
                     response = await client.send(request, stream=True, follow_redirects=False)
                 except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                    _refuse_by_policy(error)
                     failure = error
                     continue
                 except httpx2.HTTPError as error:
@@ -126,7 +140,7 @@ class Web:
             if not by_name:
                 raise
             return [plain]
-        return [plain] if by_name else [plain.copy_with(host=address) for address in found]
+        return [plain] if by_name or self._network else [plain.copy_with(host=address) for address in found]
 
     async def _save(self, response: "httpx2.Response", host: str, file: BinaryIO) -> None:
         if response.status_code != 200:
@@ -171,6 +185,14 @@ def _known_properties(response: "httpx2.Response", url: "httpx2.URL") -> Known:
     media_type = response.headers.get("content-type", "").partition(";")[0].strip() or None
     plain = url.copy_with(username=None, password=None, fragment=None)
     return Known(media_type, response.charset_encoding, url.path.rpartition("/")[2] or None, str(plain))
+
+
+def _refuse_by_policy(error: Exception) -> None:
+    """Raise PermissionDenied if the egress policy is why a connection failed."""
+    from sandbox_server.drivers.clients.agent_network import EgressRefused
+
+    if isinstance(error.__cause__, EgressRefused):
+        raise PermissionDenied(f"egress: {error}", hint="GET /v1/egress/policy says what the sandbox may reach", reason="egress")
 
 
 def _connection_failure(url: "httpx2.URL", error: Exception | None) -> Conflict:

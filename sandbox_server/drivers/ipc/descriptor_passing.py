@@ -55,9 +55,9 @@ def send(sock: socket.socket, message: Message, fds: Sequence[int] = ()) -> None
     socket.send_fds(sock, [json.dumps(message).encode()], fds)
 
 
-def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
+def receive(sock: socket.socket, max_fds: int = MAX_FDS) -> tuple[Message | None, list[int]]:
     """Receive one packet and its descriptors, which the caller owns; None is the end of the connection."""
-    packet, fds, flags = receive_fds(sock, MAX_PACKET, MAX_FDS)
+    packet, fds, flags = receive_fds(sock, MAX_PACKET, max_fds)
     if not packet:
         close_all(fds)
         return None, []

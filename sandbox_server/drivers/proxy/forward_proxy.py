@@ -28,6 +28,12 @@ MAX_CREDENTIALS = 16 << 10
 log = logging.getLogger(__name__)
 
 
+class EgressUpstream(Protocol):
+    """By what proxy connections leave the box's network; `egress_upstream.EgressUpstreamClient` is one."""
+
+    async def use(self, plan: ProxyPlan) -> None: ...
+
+
 class ProxiedBrowser(Protocol):
     """What has to be told where the proxy is; `drivers.browser.browser_client.BrowserClient` is one."""
 
@@ -57,8 +63,11 @@ class ForwardProxy:
         browser: ProxiedBrowser | None,
         *,
         enabled: bool = True,
+        egress: EgressUpstream | None = None,
     ) -> None:
+        """With `egress` the proxy is in the box's network, and what leaves that goes to the upstream by itself."""
         self._settings = settings
+        self._egress = egress
         self._file = file
         self._haproxy = haproxy
         self._processes = processes
@@ -76,6 +85,8 @@ class ForwardProxy:
         if self.plan.in_use and self._enabled:
             self._point()
             await self._resume()
+        elif self._egress:
+            self._tasks.start(self._leave_directly(self._egress), name="egress upstream")
         self._tasks.start(self._refresh(), name="proxy credentials")
         return self
 
@@ -109,13 +120,18 @@ class ForwardProxy:
         """Whether the proxy is there, and whether what it was told is the plan; one that nobody has used yet waits."""
         if self._haproxy.waits():
             return True, not self.plan.in_use
-        return await self._haproxy.alive(), self._haproxy.has(configuration(self.plan, self._settings.port))
+        return await self._haproxy.alive(), self._haproxy.has(self._configuration(self.plan))
 
     async def _serve(self, plan: ProxyPlan) -> None:
         """Have the proxy follow a plan. Processes that were pointed at it go on using it when there is nothing to do any more."""
+        if self._egress:
+            await self._egress.use(plan)
         if plan.in_use or not self._haproxy.waits():
-            await self._haproxy.apply(configuration(plan, self._settings.port))
+            await self._haproxy.apply(self._configuration(plan))
             self._known = await self._places(plan)
+
+    def _configuration(self, plan: ProxyPlan) -> str:
+        return configuration(replace(plan, upstream=None) if self._egress else plan, self._settings.port)
 
     def _point(self) -> None:
         self._environment.replace(self._settings.environment if self.plan.in_use else {})
@@ -128,6 +144,12 @@ class ForwardProxy:
                 self._tasks.start(self._renew(), name="proxy credentials")
         except Failure as failure:
             log.warning("%s", failure)
+
+    async def _leave_directly(self, egress: EgressUpstream) -> None:
+        """Have the egress process forget an upstream of before."""
+        async with self._changing:
+            with contextlib.suppress(Failure):
+                await egress.use(self.plan)
 
     async def _refresh(self) -> None:
         while True:

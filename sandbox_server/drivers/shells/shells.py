@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand
+from sandbox_server.drivers.shells.meanwhile import MeanwhileServers
 from sandbox_server.drivers.shells.shell_integration import Mark, MarkParser
 from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.drivers.shells.tmux import Pane, PaneStart, Tmux
@@ -108,6 +109,11 @@ class LiveShell:
         if self.pane is None:
             raise Unavailable("the shell is not open yet")
         return self.pane
+
+    @property
+    def paused(self) -> bool:
+        """Whether it stands still with the agent's other programs."""
+        return self.pane is not None and self.pane.paused
 
     async def run(self, command: ShellCommand) -> None:
         """Have the shell, which is at its prompt, run a command, and drop what is on the line there.
@@ -221,9 +227,13 @@ class LiveShell:
 
 
 class TmuxShells:
-    """Opens shells of the agent. Their files are in `directory`, which only the agent may enter."""
+    """Opens shells of the agent. Their files are in `directory`, which only the agent may enter.
 
-    def __init__(self, processes: Processes, files: Files, tmux: Tmux, directory: str) -> None:
+    While `tmux` stands still with the rest of the agent's programs, a shell is opened in one of `meanwhile`.
+    """
+
+    def __init__(self, processes: Processes, files: Files, tmux: Tmux, directory: str, meanwhile: MeanwhileServers | None = None) -> None:
+        self._meanwhile = meanwhile
         self._processes = processes
         self._files = files
         self._tmux = tmux
@@ -232,7 +242,8 @@ class TmuxShells:
     async def open(self, listener: ShellListener, start: ShellStart) -> LiveShell:
         """Open a shell; its first `ready` mark says that it takes commands. Raises Unavailable."""
         shell = await self._prepare(listener, start.variables)
-        shell.pane = await self._tmux.open(self._spawn(shell, start), shell)
+        tmux = self._meanwhile.server() if self._meanwhile and self._tmux.paused else self._tmux
+        shell.pane = await tmux.open(self._spawn(shell, start), shell)
         return shell
 
     async def reopen(self, ended: LiveShell, listener: ShellListener, start: ShellStart) -> LiveShell:
@@ -246,6 +257,8 @@ class TmuxShells:
     def ended(self) -> None:
         """Take the end of every shell: they ended with their box."""
         self._tmux.ended()
+        if self._meanwhile:
+            self._meanwhile.ended()
 
     async def adopt(self, key: ShellKey, listener: ShellListener) -> LiveShell | None:
         """Take over a shell that an earlier process opened; None when its terminal is gone."""

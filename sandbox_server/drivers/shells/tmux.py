@@ -27,6 +27,7 @@ MAX_DIGITS = 5
 """Of a number that tmux says of a terminal."""
 TRIES = 3
 """How often at most something is asked of connections that end before they have answered anything."""
+PAUSED = "this shell is paused with the agent: resume the agent, or open another shell"
 
 _log = logging.getLogger(__name__)
 _OPENED = "#{window_id} #{pane_id} #{pane_pid}"
@@ -76,6 +77,11 @@ class Pane:
         """Whether the terminal is gone."""
         self._tmux = tmux
 
+    @property
+    def paused(self) -> bool:
+        """Whether it stands still."""
+        return self._tmux.paused
+
     def type(self, data: bytes) -> Awaitable[object]:
         """Give bytes to the terminal as if they were typed, in order with other calls; await it to know that they were.
 
@@ -115,11 +121,17 @@ class Pane:
 
 
 class Tmux:
-    """The tmux server of the agent. Its socket is in `directory`, which only the agent may enter."""
+    """The tmux server of the agent. Its socket is in `directory`, which only the agent may enter.
 
-    def __init__(self, processes: Processes, directory: str) -> None:
+    While it stands still, by `paused`, nothing is asked of it: what is refused at once would else take it for gone.
+    """
+
+    def __init__(
+        self, processes: Processes, directory: str, paused: Callable[[], bool] = lambda: False, *, socket_name: str = "tmux.sock"
+    ) -> None:
         self._processes = processes
-        self._socket = f"{directory}/tmux.sock"
+        self._is_paused = paused
+        self._socket = f"{directory}/{socket_name}"
         self._connection: TmuxConnection | None = None
         self._connecting = asyncio.Lock()
         self._panes: dict[str, tuple[Pane, PaneListener]] = {}
@@ -133,6 +145,11 @@ class Tmux:
         self._panes.clear()
         if self._connection:
             await self._connection.finish()
+
+    @property
+    def paused(self) -> bool:
+        """Whether the server and what runs in it stand still."""
+        return self._is_paused()
 
     async def open(self, spawn: PaneStart, listener: PaneListener) -> Pane:
         """Open a terminal and start a process in it; `listener` hears everything from its first byte on.
@@ -211,6 +228,8 @@ class Tmux:
     def tell(self, commands: Sequence[str]) -> Awaitable[object]:
         """Run tmux commands on the open connection; raises Unavailable when there is none, and when it is awaited as `ask` does."""
         connection = self._connection
+        if self.paused:
+            raise Unavailable(PAUSED, retry_after=RETRY_AFTER)
         if connection is None or connection.closed:
             raise Unavailable("the terminals are being connected again", retry_after=RETRY_AFTER)
         return TmuxReply(connection, together([connection.ask(command, lambda _: None) for command in commands]))
@@ -240,6 +259,8 @@ class Tmux:
         return screens[0]
 
     async def _connected(self) -> TmuxConnection:
+        if self.paused:
+            raise Unavailable(PAUSED, retry_after=RETRY_AFTER)
         async with self._connecting:
             if self._connection is None or self._connection.closed:
                 if self._connection:
@@ -298,6 +319,8 @@ class Tmux:
         try:
             await self.ask(f"list-panes -s -t {SESSION} -F '{_DEATH}'", self._found)
         except (Failure, OSError):
+            if self.paused:  # whoever asks once it goes on connects again
+                return
             _log.exception("the tmux server cannot be reached")
             self._found(ControlReply((), failed=True))
 

@@ -100,6 +100,11 @@ def process_status() -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
+def effective_capability(name: str) -> bool:
+    """Whether this process has the capability."""
+    return bool(int(process_status()["CapEff"], 16) >> CAPABILITIES[name] & 1)
+
+
 def bounding_capability(name: str) -> bool:
     """Whether any process of this container could have the capability."""
     return bool(int(process_status()["CapBnd"], 16) >> CAPABILITIES[name] & 1)

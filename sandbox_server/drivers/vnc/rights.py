@@ -11,6 +11,7 @@ EXTENDED_CLIPBOARD = 0xC0A1E5CE - (1 << 32)
 """Pseudo-encoding of a viewer that requests clipboard contents instead of getting them unasked."""
 
 _POINTER = struct.Struct(">xxHH")
+_FOCUSING = 0b111
 _DOWN = {4: 1, 255: 3}
 """The offset of the down flag in a key message, by the message's number."""
 _KEY = {4: ">xBxxI", 255: ">xxHI"}
@@ -56,6 +57,13 @@ class VncRights:
         self._keys.clear()
         self._buttons = 0
         return keys + button
+
+    def focusing_press(self, message: VncMessage) -> tuple[int, int] | None:
+        """Return where a message presses the left, middle or right button, before it is noted; None if it does not."""
+        if message.kind == "pointer" and _buttons_of(message.body) & ~self._buttons & _FOCUSING:
+            x, y = _POINTER.unpack_from(message.body)
+            return x, y
+        return None
 
     def note(self, message: VncMessage) -> None:
         """Record what a forwarded message presses and releases."""

@@ -8,6 +8,7 @@ from Xlib import X
 from Xlib.ext import xtest
 
 from sandbox_server.drivers.x11.connection import Display, X11Connection
+from sandbox_server.drivers.x11.window_focus import FOCUSING_BUTTONS, focus_at
 
 type Button = Literal["left", "middle", "right"]
 type Point = tuple[int, int]
@@ -124,7 +125,12 @@ def _notches(pixels: int) -> int:
 
 
 def _fake(display: Display, events: Sequence[Fake]) -> None:
-    """Send events. The X server itself delays an event, and with it all later events of this connection."""
+    """Send events. The X server itself delays an event, and with it all later events of this connection.
+
+    They are all at one point, so the first press may focus its window for all.
+    """
+    if any(kind == X.ButtonPress and detail in FOCUSING_BUTTONS for kind, detail, *_ in events):
+        focus_at(display, *_position(display))
     for kind, detail, x, y, *pause in events:
         xtest.fake_input(display, kind, detail, x=x, y=y, time=pause[0] if pause else X.CurrentTime)
     display.sync()

@@ -72,11 +72,11 @@ class Segment:
     def __init__(self, display: Display, size: int) -> None:
         self.size = size
         self._display = display
+        self._address: int | None = None
         extension = display.query_extension(NAME)
         if extension is None:
             raise OSError(f"the X server has no {NAME}")
         self._opcode = extension.major_opcode
-        self._address: int | None = None
         number = _checked(_libc.shmget(_IPC_PRIVATE, size, _IPC_CREAT | 0o600))
         try:
             self._address = _libc.shmat(number, None, 0)

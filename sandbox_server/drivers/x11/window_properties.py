@@ -4,10 +4,17 @@ from typing import Any
 
 from Xlib import X
 
+from sandbox_server.drivers.x11.connection import Display
+
 MAX_BYTES = 4096
 """Limit in bytes of a text. Titles and classes are shown to people."""
 MAX_NUMBERS = 256
 _NUMBER, _TEXT = 32, 8
+
+
+def atom(display: Display, name: str) -> int:
+    """Return the number of a property's name."""
+    return int(display.intern_atom(name))
 
 
 def numbers(window: Any, name: int, most: int = MAX_NUMBERS) -> list[int]:

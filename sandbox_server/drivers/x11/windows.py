@@ -3,17 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from Xlib import X, Xatom, error
-from Xlib.protocol import event
+from Xlib import Xatom, error
 
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11.connection import Display, X11Connection
-from sandbox_server.drivers.x11.window_properties import last_numbers, numbers, text
+from sandbox_server.drivers.x11.window_focus import activate, focus_at
+from sandbox_server.drivers.x11.window_properties import atom, last_numbers, numbers, text
 
 MAX_WINDOWS = 200
 MAX_TITLE = 500
-_PAGER = 2
-"""The source of a request (EWMH `_NET_ACTIVE_WINDOW`): a pager, whose requests for focus are granted."""
 _MAX_DEPTH = 16
 
 
@@ -63,12 +61,16 @@ class X11Windows:
 
         It does so asynchronously. Raises Conflict if it is gone.
         """
-        await self._connection.call(lambda display: _activate(display, xid))
+        await self._connection.call(lambda display: activate(display, xid))
         return await self.read(xid)
+
+    async def focus_at(self, x: int, y: int) -> None:
+        """Focus and raise the window at a point of the screen, in pixels, as a click there does. Raises Unavailable without a display."""
+        await self._connection.call(lambda display: focus_at(display, x, y))
 
 
 def _all(display: Display) -> list[X11Window]:
-    stacked = last_numbers(display.screen().root, _atom(display, "_NET_CLIENT_LIST_STACKING"), MAX_WINDOWS)
+    stacked = last_numbers(display.screen().root, atom(display, "_NET_CLIENT_LIST_STACKING"), MAX_WINDOWS)
     found: list[X11Window] = []
     for xid in reversed(stacked):
         try:
@@ -108,9 +110,9 @@ def _window(display: Display, window: Any, geometry: Any, corner: Any) -> X11Win
         title=_title(display, window),
         program=_program(window),
         pid=pids[0] if pids else None,
-        dialog=_atom(display, "_NET_WM_WINDOW_TYPE_DIALOG") in kinds,
+        dialog=atom(display, "_NET_WM_WINDOW_TYPE_DIALOG") in kinds,
         focused=window.id in _values(display, display.screen().root, "_NET_ACTIVE_WINDOW"),
-        hidden=_atom(display, "_NET_WM_STATE_HIDDEN") in states,
+        hidden=atom(display, "_NET_WM_STATE_HIDDEN") in states,
         x=-corner.x,
         y=-corner.y,
         width=geometry.width,
@@ -119,7 +121,7 @@ def _window(display: Display, window: Any, geometry: Any, corner: Any) -> X11Win
 
 
 def _title(display: Display, window: Any) -> str:
-    value = text(window, _atom(display, "_NET_WM_NAME")) or text(window, Xatom.WM_NAME)
+    value = text(window, atom(display, "_NET_WM_NAME")) or text(window, Xatom.WM_NAME)
     return value.decode("utf-8", "replace")[:MAX_TITLE]
 
 
@@ -150,19 +152,5 @@ def _program_above(window: Any) -> str:
     return ""
 
 
-def _activate(display: Display, xid: int) -> None:
-    root = display.screen().root
-    window = display.create_resource_object("window", xid)
-    asked = event.ClientMessage(
-        window=window, client_type=_atom(display, "_NET_ACTIVE_WINDOW"), data=(32, [_PAGER, X.CurrentTime, 0, 0, 0])
-    )
-    root.send_event(asked, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
-    display.sync()
-
-
 def _values(display: Display, window: Any, name: str) -> list[int]:
-    return numbers(window, _atom(display, name))
-
-
-def _atom(display: Display, name: str) -> int:
-    return int(display.intern_atom(name))
+    return numbers(window, atom(display, name))

@@ -13,7 +13,7 @@ from sandbox_server.core import Call, Caller, Failure, InvalidArgument, Model, P
 from sandbox_server.core.errors import HeldByHuman
 from sandbox_server.core.identity import CALLER, EXPIRES, HANDOFF
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
-from sandbox_server.drivers.credentials.names import bearer_of
+from sandbox_server.drivers.credentials.names import GUEST, bearer_of, is_guest
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.features.auth import cookies
@@ -21,7 +21,7 @@ from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials, Identity
 from sandbox_server.features.auth.origin import is_allowed, is_own
 from sandbox_server.features.auth.original import Original
-from sandbox_server.features.auth.paths import OPEN, scope_for
+from sandbox_server.features.auth.paths import OPEN, is_probe, scope_for
 from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import AuthSettings as AuthSettings
@@ -65,7 +65,9 @@ class Auth:
         now: Callable[[], float] = time.time,
         turns: EditorTurns | None = None,
         hosts: AllowedHosts | None = None,
+        program_called: Callable[[], None] = lambda: None,
     ) -> None:
+        """`program_called` is told of every call of a program that may pass, but for probes."""
         self._credentials = credentials
         self._tickets = tickets
         self._ports = ports
@@ -73,6 +75,7 @@ class Auth:
         self._now = now
         self._turns = turns
         self._hosts = hosts or AllowedHosts(settings.hosts, "localhost", settings.preview_domain)
+        self._program_called = program_called
 
     @operation("GET /auth", scope="public", envelope=False, operation_id="authenticate")
     async def authenticate_request(self, call: Call) -> Reply[dict[str, str]]:
@@ -139,13 +142,22 @@ class Auth:
         cookies_then = [*self._credentials.sessions(original), *([identity.grant] if signs_in else [])]
         if identity.via not in _OF_PROGRAMS and shares_origin(original, cookies_then):
             return await self._preview_elsewhere(identity, original)
+        if is_program(identity, original):
+            self._program_called()
         headers = self._sign_in(identity, original) if signs_in else self._identify_visitor(identity, original)
         if signs_in and original.is_page:
-            return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original)})
+            return Reply({}, status=401, headers={**headers, "X-Sandbox-Redirect": self._address(original, identity.grant)})
         if original.port is None and identity.via not in _OF_PROGRAMS and is_editor(original.path):
             return _editor_elsewhere(original)
-        upstream = {} if original.port is None else {"X-Sandbox-Upstream": await self._ports.upstream(original.port)}
+        upstream = await self._upstream(original)
         return Reply(_names(identity.grant), headers={**headers, **upstream, **self._forwarded_headers(identity, original)})
+
+    async def _upstream(self, original: Original) -> dict[str, str]:
+        """Return the headers that name the program of a preview or an editor, and the network that it is in."""
+        if original.port is None:
+            return {"X-Sandbox-Network": "box"} if self._ports.has_box and is_editor(original.path) else {}
+        place = await self._ports.place(original.port)
+        return {"X-Sandbox-Upstream": place.authority, "X-Sandbox-Network": "box" if place.in_box else ""}
 
     async def _identify(self, original: Original) -> Identity:
         if self._settings.mode == "off":
@@ -185,12 +197,14 @@ class Auth:
             return {}
         return self._sign_in(Identity(replace(ANYONE.grant, caller=bearer_of(ANYONE.grant.caller)), "nothing"), original)
 
-    def _address(self, original: Original) -> str:
-        r"""Return the URL without the credential, so that neither the history nor the page contains one.
+    def _address(self, original: Original, grant: Grant) -> str:
+        r"""Return the URL without the credential, so that neither the history nor the page contains one, and without a guest's name.
 
         It begins with exactly one slash: `//host` and `/\host` would lead elsewhere.
         """
-        return "/" + original.uri_without(self._credentials.is_secret).lstrip("/\\").replace("\\", "%5C")
+        names = {GUEST} if is_guest(grant.caller) else set()
+        kept = original.uri_without(lambda name, value: name in names or self._credentials.is_secret(name, value))
+        return "/" + kept.lstrip("/\\").replace("\\", "%5C")
 
     def _forwarded_headers(self, identity: Identity, original: Original) -> dict[str, str]:
         """Return the headers for the component: the caller, and the client's own headers without our credentials."""
@@ -204,6 +218,17 @@ class Auth:
             "X-Sandbox-Forward-Cookie": cookies.without_ours(original.headers.get("cookie", "")),
             "X-Sandbox-Forward-Authorization": "" if spent else original.headers.get("authorization", ""),
         }
+
+
+def is_program(identity: Identity, original: Original) -> bool:
+    """Whether an agent's program sends the request: no browser, and no probe of whoever runs the container."""
+    return (
+        not identity.person
+        and identity is not NOBODY
+        and identity.via in _OF_PROGRAMS
+        and not original.is_page
+        and not is_probe(original.path)
+    )
 
 
 def _caller_on_preview(identity: Identity) -> str:

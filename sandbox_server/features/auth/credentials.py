@@ -6,14 +6,16 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
+from sandbox_server.drivers.credentials.agent_keys import AgentKeys
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
-from sandbox_server.drivers.credentials.names import name_of
+from sandbox_server.drivers.credentials.names import GUEST, guest_of, is_agents, name_of
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.credentials.shares import PortShares, is_share
 from sandbox_server.drivers.credentials.tickets import Tickets, is_ticket
@@ -48,7 +50,7 @@ ANYONE = Identity(Grant("anyone", ALL_SCOPES), "nothing")
 
 
 class Credentials:
-    """Recognises the API key, the agent's token, signed tokens, tickets and session cookies."""
+    """Recognises the API key, the agent's token, agent keys, signed tokens, tickets and session cookies."""
 
     def __init__(
         self,
@@ -57,23 +59,30 @@ class Credentials:
         tickets: Tickets,
         shares: PortShares,
         revoked: Revoked,
+        agent_keys: AgentKeys,
         *,
         api_key: str | None,
         session_ttl: float,
         preview_domain: str | None = None,
         is_asked: Callable[[str], bool] = lambda _: False,
+        task_called: Callable[[str, str, float | None], None] = lambda *_: None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Make it. `is_asked` tells whether a handoff is open."""
+        """Make it. `is_asked` tells whether a handoff is open.
+
+        `task_called` is told of each call with a token that names its task: the caller, the task, the end of the token.
+        """
         self._keyring = keyring
         self._tokens = tokens
         self._tickets = tickets
         self._shares = shares
         self._revoked = revoked
+        self._agent_keys = agent_keys
         self._api_key = api_key
         self._session_ttl = session_ttl
         self._preview_domain = preview_domain
         self._is_asked = is_asked
+        self._task_called = task_called
         self._now = now
 
     async def identify(self, original: Original) -> Identity:
@@ -91,6 +100,12 @@ class Credentials:
         if found is None:
             raise refusal
         return found
+
+    async def verify(self, token: str) -> Identity:
+        """Identify the bearer of a key or a signed token that stands in a request's body; raises Unauthenticated."""
+        if holder := self._holder(token):
+            return Identity(holder, "bearer")
+        return await self._by_token(token)
 
     def session_of(self, identity: Identity) -> tuple[Grant, str]:
         """Begin a browser session: return its grant, and the cookie's value."""
@@ -115,10 +130,13 @@ class Credentials:
         bearer = _bearer(original)
         if not bearer:
             return None
-        if holder := self._holder(bearer):
-            return Identity(holder, "bearer")
-        claims = await self._tokens.verify(bearer)
+        return await self.verify(bearer)
+
+    async def _by_token(self, token: str) -> Identity:
+        claims = await self._tokens.verify(token)
         scopes = ALL_SCOPES if claims.scopes is None else claims.scopes & ALL_SCOPES
+        if claims.task:
+            self._task_called(name_of(claims.subject), claims.task, claims.expires)
         grant = Grant(name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools, person=claims.person)
         return Identity(grant, "bearer")
 
@@ -132,7 +150,7 @@ class Credentials:
         for ticket in filter(is_ticket, original.values("ticket")):
             grant = await asyncio.to_thread(self._tickets.redeem, ticket, original.path)
             if grant is not None and (grant.expires is None or grant.expires > self._now()) and self._holds(grant):
-                return Identity(grant, "ticket")
+                return Identity(_introduced(grant, original), "ticket")
         return None
 
     def _by_share(self, original: Original) -> Identity | None:
@@ -145,9 +163,10 @@ class Credentials:
         return None
 
     def _holds(self, grant: Grant) -> bool:
-        """Whether the origin of a grant is in force: a share link, a handoff, the session's name."""
+        """Whether the origin of a grant is in force: a share link, an agent key, a handoff, the session's name."""
         of_share = grant.share is None or self._shares.holds(grant.share)
-        return of_share and (grant.handoff is None or self._is_asked(grant.handoff)) and not self._revoked.holds(grant.caller)
+        of_key = not is_agents(grant.caller) or self._agent_keys.holds(grant.caller)
+        return of_share and of_key and (grant.handoff is None or self._is_asked(grant.handoff)) and not self._revoked.holds(grant.caller)
 
     def sessions(self, original: Original) -> list[Grant]:
         """Return the grants of the browser's cookies that are valid at this path."""
@@ -175,7 +194,12 @@ class Credentials:
         """Return the holder of a key, which is compared with every key in constant time."""
         given = _digest(key)
         matches = [grant for known, grant in self._keys if hmac.compare_digest(known, given)]
-        return matches[0] if matches else None
+        return matches[0] if matches else self._holder_of_agent_key(key)
+
+    def _holder_of_agent_key(self, text: str) -> Grant | None:
+        """Return the holder of an agent key, which is found by its hash."""
+        key = self._agent_keys.find(text)
+        return Grant(key.name, AGENT_SCOPES & set(key.scopes), expires=key.expires, person=False) if key else None
 
     @cached_property
     def _keys(self) -> list[tuple[bytes, Grant]]:
@@ -189,6 +213,15 @@ class Credentials:
     def _seal(self) -> Seal:
         """Return the seal for cookies. Without a key from boot it is random, for this process only."""
         return Seal((self._keyring.read("session-key") or secrets.token_urlsafe()).encode())
+
+
+def _introduced(grant: Grant, original: Original) -> Grant:
+    """Return the grant of a guest with the name that they say when they come; any other as it is."""
+    base, _, own = grant.caller.partition("#")
+    for name in original.values(GUEST) if base == GUEST else ():
+        with suppress(ValueError):  # the page that asks for a name says what is wrong with it
+            return replace(grant, caller=f"{guest_of(name)}#{own}")
+    return grant
 
 
 def _bearer(original: Original) -> str:

@@ -22,9 +22,9 @@ type When = Literal["never", "idle", "always"]
 
 
 class AutomaticCheckpoints:
-    """Makes them `when` it is asked to; `idle`: where nothing runs (`busy`), since a checkpoint ends all processes.
+    """Makes them `when` it is asked to; `idle`: only where no command runs (`busy`), which would stand still for a moment.
 
-    None is made for a caller whom a person keeps from the screen, the pages or the shells, by `holding`: they would end with the rest.
+    None is made for a caller whom a person keeps from the screen, the pages or the shells, by `holding`: those stand still, too.
     """
 
     def __init__(self, checkpoints: Checkpoints, *, when: When, busy: Callable[[], bool], holding: Callable[[], Holding]) -> None:

@@ -1,11 +1,14 @@
 """Checkpoints: states of the box's files to come back to, whatever was done since."""
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Model, ResourceExhausted, operation
+from sandbox_server.core import Call, Caller, Model, ResourceExhausted, operation
+from sandbox_server.core.control import Reach
 from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
+from sandbox_server.features.box.announcement import Announce, announce_nothing, told_of
 from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, StoppedProcess
 
 CURRENT = "current"
@@ -37,21 +40,38 @@ class Checkpoint(Model):
     """Disk that it takes, beside its parent's; null until it is counted."""
 
 
+type Mode = Literal["auto", "live", "stop"]
+
+
 class CheckpointCreateRequest(Model):
-    """What to call it."""
+    """What to call it, and how to make it."""
 
     label: str = Field(default="", max_length=MAX_LABEL)
     """A word for whoever reads the list."""
     parent: str | None = None
     """Only if the box stands on this checkpoint, else 409; so two callers do not branch by accident."""
+    mode: Mode = "auto"
+    """`live` copies what changed since the last checkpoint while programs go on, and lets them stand still for the end of it. `stop` stops
+    every program and copies nothing. `auto` is `live`, unless nothing runs."""
+
+    @property
+    def acts(self) -> tuple[Reach, ...]:
+        """What it acts on: stopping programs stops the desktop's, too."""
+        return ENDS if self.mode == "stop" else ()
 
 
 class CheckpointCreated(Model):
     """The checkpoint, and what it took."""
 
     checkpoint: Checkpoint
+    mode: Literal["live", "stop"]
+    """How it was made."""
+    pause_ms: float | None
+    """For how long programs stood still; null where they were stopped."""
+    copied_bytes: int | None
+    """What was copied; null where nothing was. What the filesystem shares is counted, too."""
     stopped: list[StoppedProcess]
-    """What ran in the box, at most 100."""
+    """What was stopped, at most 100: nothing in the mode `live`."""
     reopened: list[str]
     """Shell sessions that are opened again where they were; who needs one waits until it is."""
     not_kept: str = NOT_KEPT
@@ -63,6 +83,8 @@ class CheckpointList(Model):
 
     head: str | None
     """The checkpoint that the box stands on; null: the image."""
+    base: str | None = None
+    """The checkpoint that the box was started from: neither it nor `head` can be removed."""
     checkpoints: list[Checkpoint]
     """Oldest first."""
 
@@ -96,11 +118,25 @@ class CheckpointRestored(Model):
     """What does not come back."""
 
 
-class CheckpointDiffRequest(CheckpointRef):
+class RestorePreview(Model):
+    """What going back to a checkpoint would do."""
+
+    stops: list[StoppedProcess]
+    """What would be stopped, at most 100: every program in the box, the browser among them."""
+    changed: bool
+    """Whether anything changed since the last checkpoint; that is kept as a checkpoint of its own, unless `keep` is false."""
+
+
+class Compared(CheckpointRef):
     """What to compare; `current` is the box as it is now."""
 
     against: str | None = None
-    """An older checkpoint that it stands on, or `image`; without it, its parent."""
+    """Another checkpoint, or `image`; without it, its parent, and of `current` the checkpoint that the box stands on."""
+
+
+class CheckpointDiffRequest(Compared):
+    """What to compare, and how much of it to list."""
+
     limit: int = Field(default=DEFAULT_DIFFERENCES, ge=1, le=MAX_DIFFERENCES)
     """Most differences to list."""
 
@@ -112,7 +148,7 @@ class CheckpointDifference(Model):
     change: Literal["added", "changed", "deleted"]
     """A directory that is deleted is one entry."""
     before: int | None
-    """Bytes in the older state; null: nothing there."""
+    """Bytes in the older state; null: nothing there. Of a directory that is deleted, of all that was in it."""
     after: int | None
     """Bytes in the newer state; null: nothing there."""
 
@@ -123,6 +159,45 @@ class CheckpointDiff(Model):
     differences: list[CheckpointDifference]
     truncated: bool
     """There are more than `limit`."""
+
+
+class CheckpointTreeRequest(Compared):
+    """Which directory to look at, and from where on."""
+
+    under: str = Field(default="/", max_length=4096)
+    """The directory."""
+    after: str = Field(default="", max_length=1024)
+    """Only names behind this one: the last of the page before."""
+    limit: int = Field(default=200, ge=1, le=1000)
+    """Most names to list."""
+
+
+class CheckpointTreeEntry(Model):
+    """A name at which, or below which, something differs."""
+
+    name: str
+    change: Literal["added", "changed", "deleted"] | None
+    """What happened to it; null where only what is in it differs."""
+    added: int
+    """Paths that were added, itself included."""
+    changed: int
+    """Paths that were changed."""
+    deleted: int
+    """Paths that were deleted; a directory is one."""
+    before: int
+    """Bytes of all that in the older state."""
+    after: int
+    """Bytes of all that in the newer state."""
+
+
+class CheckpointTree(Model):
+    """What differs in a directory, by name."""
+
+    entries: list[CheckpointTreeEntry]
+    more: bool
+    """There are more names: ask again with the last one as `after`."""
+    truncated: bool
+    """More paths differ than are compared."""
 
 
 class PruneRequest(Model):
@@ -139,26 +214,37 @@ class Pruned(Model):
     """Ids."""
 
 
+def _created(made: Mapping[str, Any]) -> CheckpointCreated:
+    pause = made.get("pause_seconds")
+    told = {"mode": made["mode"], "pause_ms": None if pause is None else pause * 1000, "copied_bytes": made.get("copied_bytes")}
+    return CheckpointCreated.model_validate({**made, **told})
+
+
 class Checkpoints:
-    """Makes checkpoints and goes back to them; `quota` is how many bytes they may take together."""
+    """Makes checkpoints and goes back to them; `quota` is how many bytes they may take together. `announce` tells whoever watches."""
 
     tag = "checkpoints"
 
-    def __init__(self, box: BoxClient, renewal: Renewal, *, quota: int) -> None:
+    def __init__(self, box: BoxClient, renewal: Renewal, *, quota: int, announce: Announce = announce_nothing) -> None:
+        self._announce = announce
         self._box = box
         self._renewal = renewal
         self._quota = quota
 
-    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create", acts=ENDS)
+    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create")
     async def create_checkpoint(self, request: CheckpointCreateRequest, call: Call) -> CheckpointCreated:
-        """Keep the state of the box's files.
+        """Keep the state of the box's files. Programs go on, and stand still for a moment.
 
-        Takes milliseconds, however many files there are, and stops every process in the box, the browser among them; so it is refused
-        while a person holds the screen, the pages or the shells. Raises 429 where the quota is used up.
+        What changed since the last checkpoint is copied while they go on. They stand still for what changed meanwhile, so that all of it
+        is of one moment; files that programs were writing are as after a power cut. It takes room on the disk for the copy, where the
+        filesystem cannot share it. The mode `stop` needs none and stops every program, the browser among them; it is refused while a
+        person holds the screen, the pages or the shells. Raises 429 where the quota is used up or the disk has no room.
         """
         await self._check_quota()
-        made = await self._renewal.renew("checkpoint", label=request.label, parent=request.parent, who=call.caller.name)
-        return CheckpointCreated.model_validate(made)
+        asked = {"label": request.label, "parent": request.parent, "who": call.caller.name, "mode": request.mode}
+        made = await (self._renewal.renew if request.mode == "stop" else self._renewal.capture)("checkpoint", **asked)
+        self._tell("checkpoint:made", call.caller, request.label, made["stopped"])
+        return _created(made)
 
     @operation("GET /v1/checkpoints", scope="view", tool="checkpoint_list")
     async def list_checkpoints(self) -> CheckpointList:
@@ -172,16 +258,30 @@ class Checkpoints:
         found = await self._box.ask("diff", timeout=LONG_SECONDS, checkpoint=checkpoint, against=request.against, limit=request.limit)
         return CheckpointDiff.model_validate(found)
 
+    @operation("GET /v1/checkpoints/{checkpoint_id}/tree", scope="files")
+    async def checkpoint_tree(self, request: CheckpointTreeRequest) -> CheckpointTree:
+        """Tell what a checkpoint, or the box as it is now, has changed in one directory, with the sizes of what is below each name."""
+        checkpoint = None if request.checkpoint_id == CURRENT else request.checkpoint_id
+        asked: dict[str, Any] = {"against": request.against, "under": request.under, "after": request.after, "limit": request.limit}
+        return CheckpointTree.model_validate(await self._box.ask("tree", timeout=LONG_SECONDS, checkpoint=checkpoint, **asked))
+
+    @operation("GET /v1/checkpoints/{checkpoint_id}/restore", scope="view")
+    async def preview_restore(self, request: CheckpointRef) -> RestorePreview:
+        """Tell what going back to a checkpoint would stop, before it does; `image` is the state before anything was done."""
+        target = None if request.checkpoint_id == IMAGE else request.checkpoint_id
+        return RestorePreview.model_validate(await self._box.ask("preview", checkpoint=target))
+
     @operation("POST /v1/checkpoints/{checkpoint_id}/restore", scope="shell", tool="checkpoint_restore", destructive=True, acts=ENDS)
     async def restore_checkpoint(self, request: CheckpointRestoreRequest, call: Call) -> CheckpointRestored:
         """Go back to a checkpoint.
 
         What changed since the last one is kept as a checkpoint of its own, unless `keep` is false. What is done afterwards branches off
-        from here. Stops every process in the box, the browser among them; so it is refused while a person holds the screen, the pages
-        or the shells. Raises 409 where no box runs on the checkpoint: then everything is as it was.
+        from here. Stops every process in the box, the browser among them: GET tells which. So it is refused while a person holds the
+        screen, the pages or the shells. Raises 409 where no box runs on the checkpoint: then everything is as it was.
         """
         target = None if request.checkpoint_id == IMAGE else request.checkpoint_id
         done = await self._renewal.renew("restore", checkpoint=target, keep=request.keep, who=call.caller.name)
+        self._tell("checkpoint:restored", call.caller, target or IMAGE, done["stopped"])
         return CheckpointRestored.model_validate(done)
 
     @operation("POST /v1/checkpoints/{checkpoint_id}/squash", scope="shell")
@@ -208,7 +308,7 @@ class Checkpoints:
     async def _dispense_with(self, checkpoint: str) -> bool:
         listed = await self.list_checkpoints()
         children = [one for one in listed.checkpoints if one.parent == checkpoint]
-        if checkpoint == listed.head or len(children) > 1:
+        if checkpoint in (listed.head, listed.base) or len(children) > 1:
             return False
         for child in children:
             await self._box.ask("squash", timeout=LONG_SECONDS, checkpoint=child.id, why=child.why)
@@ -220,7 +320,11 @@ class Checkpoints:
         if await self._taken() >= self._quota:
             await self.prune_checkpoints(PruneRequest(keep=0))
         await self._check_quota()
-        await self._renewal.renew("checkpoint", label=label[:MAX_LABEL], who=who, why="before_risk", if_changed=True)
+        await self._renewal.capture("checkpoint", label=label[:MAX_LABEL], who=who, why="before_risk", if_changed=True)
+
+    def _tell(self, kind: str, caller: Caller, what: str, stopped: Sequence[Mapping[str, Any]]) -> None:
+        """Tell whoever watches what was done, and what it stopped."""
+        self._announce(kind, caller, f"{what}; {told_of(stopped)}" if what else told_of(stopped))
 
     async def _taken(self) -> int:
         return sum(one.bytes or 0 for one in (await self.list_checkpoints()).checkpoints)

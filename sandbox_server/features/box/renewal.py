@@ -1,7 +1,7 @@
 """Renewal: one box ends and the next begins, and what can be had again is brought back."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -40,12 +40,17 @@ class StoppedProcess(Model):
 
 
 class Renewal:
-    """Has the daemon do what ends the box; an asynchronous context manager, for what it counts in the background."""
+    """Has the daemon do what ends the box; an asynchronous context manager, for what it counts in the background.
 
-    def __init__(self, box: BoxClient, shells: ReopenedShells) -> None:
+    `renewed` is called when everything in the box has ended.
+    """
+
+    def __init__(self, box: BoxClient, shells: ReopenedShells, *, renewed: Callable[[], None] = lambda: None) -> None:
+        self._renewed = renewed
         self._box = box
         self._shells = shells
         self._lock = asyncio.Lock()
+        self._capturing = asyncio.Lock()
         self._tasks = Tasks()
 
     async def __aenter__(self) -> Self:
@@ -64,6 +69,21 @@ class Renewal:
             done = await self._box.ask(operation, **fields)
             if done.get("unchanged"):
                 return done | {"reopened": []}
+            self._renewed()
             reopened = self._shells.reopen(noted)
-        self._tasks.start(self._box.ask("usage", timeout=LONG_SECONDS), name="count the checkpoints' files")
+        self._count()
         return done | {"reopened": reopened}
+
+    async def capture(self, operation: str, **fields: Any) -> dict[str, Any]:
+        """Do one of the daemon's operations that lets programs go on, unless none runs; it takes as long as there is to copy.
+
+        What ends the box does not wait for it, and ends it.
+        """
+        async with self._capturing:
+            done = await self._box.ask(operation, timeout=LONG_SECONDS, **fields)
+        if not done.get("unchanged"):
+            self._count()
+        return done | {"reopened": []}
+
+    def _count(self) -> None:
+        self._tasks.start(self._box.ask("usage", timeout=LONG_SECONDS), name="count the checkpoints' files")

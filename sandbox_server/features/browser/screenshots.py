@@ -14,6 +14,7 @@ from sandbox_server.drivers.x11.screenshot import Format
 from sandbox_server.drivers.x11.windows import X11Window
 
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
+WATCH_QUALITY = 75
 _FORMATS: dict[str, Format] = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg", "webp": "webp"}
 
 
@@ -70,6 +71,15 @@ class Pictures:
         and image.
         """
         return _blob(await take(self._desktop, request), request.format)
+
+    @operation("GET /v1/screen/picture", scope="view", operation_id="watch_picture", shows=True, media_type="image/jpeg")
+    async def watch(self) -> Blob:
+        """Take a picture of the screen, for who watches where WebSockets are blocked.
+
+        It needs no more than the live view does, and is a JPEG of the whole screen with the pointer. People's calls are
+        not recorded, as the live view's pictures are not.
+        """
+        return _blob(await take(self._desktop, ScreenshotRequest(format="jpeg", quality=WATCH_QUALITY)), "jpeg")
 
     @operation(
         "GET /v1/screen/screenshot",

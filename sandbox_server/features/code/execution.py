@@ -7,6 +7,7 @@ from uuid import uuid4
 from pydantic import Field
 
 from sandbox_server.core import DeadlineExceeded, InvalidArgument, Model, NotFound, Reply
+from sandbox_server.core.hints import join_hints
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import OutputBounds
@@ -173,7 +174,7 @@ def python_answer(request: CodeExecuteRequest, execution: Execution, session_id:
         session_id=session_id,
         dropped_bytes=execution.dropped,
     )
-    return Reply(response, hint="; ".join(execution.notes) or None)
+    return Reply(response, hint=join_hints(*execution.notes))
 
 
 def node_answer(request: CodeExecuteRequest, outcome: NodeOutcome, session_id: str | None) -> Reply[CodeExecuteResponse]:
@@ -196,7 +197,7 @@ def node_answer(request: CodeExecuteRequest, outcome: NodeOutcome, session_id: s
         session_id=session_id,
         dropped_bytes=outcome.dropped,
     )
-    return Reply(response, hint="; ".join(outcome.notes) or None)
+    return Reply(response, hint=join_hints(*outcome.notes))
 
 
 def bash_answer(request: CodeExecuteRequest, done: Completed) -> Reply[CodeExecuteResponse]:
@@ -214,7 +215,7 @@ def bash_answer(request: CodeExecuteRequest, done: Completed) -> Reply[CodeExecu
     )
     notes = [f"it was ended by signal {done.exit.signal}"] if done.exit.signal else []
     notes += [f"{done.dropped} bytes of output were over the limit and were not kept"] if done.dropped else []
-    return Reply(response, hint="; ".join(notes) or None)
+    return Reply(response, hint=join_hints(*notes))
 
 
 def _streams(stdout: str, stderr: str) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from sandbox_server.core.control import ALL_REACHES, Reach
 from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.control_state import ControlChange, ControlState, HiddenState, state_of
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, Step, actor_of
+from sandbox_server.features.control.paused_agent import AgentPause, told_of
 
 type Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -62,6 +63,11 @@ class HideScreen(Model):
         return self
 
 
+class FreezeControl(Model):
+    programs: Literal["stop", "leave"] = "stop"
+    """`stop`: the agent's programs stand still, too. `leave`: they go on, and only nothing new begins."""
+
+
 class Subject(Model):
     subject: Name
     """Who asked."""
@@ -77,12 +83,13 @@ class FreshWindows(Protocol):
 
 
 class ControlLease:
-    """Reads and moves the lease; `windows` is None where there is no browser."""
+    """Reads and moves the lease; `windows` is None where there is no browser, `pause` where nothing stops programs."""
 
     tag = "control"
 
-    def __init__(self, keeper: LeaseKeeper, windows: FreshWindows | None = None) -> None:
+    def __init__(self, keeper: LeaseKeeper, windows: FreshWindows | None = None, pause: AgentPause | None = None) -> None:
         self._keeper = keeper
+        self._pause = pause
         self._windows = windows
 
     @operation("GET /v1/control", scope="view", tool="control_status")
@@ -187,16 +194,31 @@ class ControlLease:
         return await self._change("public", call, lambda lease, now: machine.show(lease, actor, now))
 
     @operation("POST /v1/control/freeze", scope="control")
-    async def freeze_control(self, call: Call) -> ControlState:
-        """Stop everybody: nothing acts on screen, pages and shells until it is thawed."""
+    async def freeze_control(self, request: FreezeControl, call: Call) -> ControlState:
+        """Pause the agent: nobody acts on screen, pages and shells until it is thawed, and the agent's programs stand still.
+
+        `paused` says what was stopped. The desktop and the browser go on, and so does what is started later: a person may take control from
+        here, which lets nothing of the agent's go on, and gets shells that run. Where there is no box, programs go on: `paused` is null.
+        """
         actor = actor_of(call.caller)
-        return await self._change("frozen", call, lambda lease, now: machine.freeze(lease, actor, now))
+        await self._keeper.change("frozen", actor, lambda lease, now: machine.freeze(lease, actor, now))
+        if request.programs == "stop" and self._pause and self._keeper.paused is None:
+            paused = await self._pause.pause()
+            self._keeper.announce("paused", call.caller, told_of(paused))
+        return state_of(self._keeper, call.caller)
 
     @operation("POST /v1/control/thaw", scope="control")
     async def thaw_control(self, call: Call) -> ControlState:
-        """Let the agent act again after a freeze."""
+        """Let the agent act again after a freeze, and its programs go on. Who has control by now keeps it."""
         actor = actor_of(call.caller)
-        return await self._change("thawed", call, lambda lease, now: machine.thaw(lease, actor, now))
+        before = self._keeper.paused
+        await self._keeper.change("thawed", actor, lambda lease, now: machine.thaw(lease, actor, now))
+        if self._pause and (call.caller.person or self._keeper.lease.state == "agent"):
+            if self._pause.may_stand:
+                await self._pause.resume()
+            if before:
+                self._keeper.announce("resumed", call.caller, f"{before.count} programs go on")
+        return state_of(self._keeper, call.caller)
 
     async def _change(self, kind: str, call: Call, step: Step, note: str = "") -> ControlState:
         await self._keeper.change(kind, actor_of(call.caller), step, note)
@@ -205,5 +227,6 @@ class ControlLease:
     async def _follow(self, call: Call) -> AsyncIterator[Event]:
         with self._keeper.watching(call.caller):
             async for news in self._keeper.news(call.last_event_id):
-                change = ControlChange(kind=news.kind, by=news.by, control=state_of(self._keeper, call.caller, news.lease))
+                control = state_of(self._keeper, call.caller, news.lease)
+                change = ControlChange(kind=news.kind, by=news.by, note=news.note, control=control)
                 yield Event("control", change, news.id)

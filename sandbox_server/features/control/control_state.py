@@ -7,6 +7,7 @@ from sandbox_server.core.control import Reach, State
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
+from sandbox_server.features.control.paused_agent import PausedAgent
 
 
 class ControlRequested(Model):
@@ -67,6 +68,10 @@ class ControlState(Model):
     """The people who have a page open."""
     take: Literal["implicit", "click", "ask"]
     """How a person takes control here."""
+    agent_seen: bool
+    """Whether a program has called this sandbox since it started."""
+    paused: PausedAgent | None = None
+    """What of the agent's stands still; null: its programs go on."""
     receipt: Receipt | None = None
     """What the last person who had control changed; null while one has it, and for a moment after."""
     you: You
@@ -80,9 +85,12 @@ class HiddenState(ControlState):
 class ControlChange(Model):
     kind: str
     """What happened, such as `taken`, `released`, `given`, `returned:idle`, `frozen`, `came`, `private:button`,
-    `private:focus`, `private:handoff`, `public`, `receipt` ...; `state` for how it is at first."""
+    `private:focus`, `private:handoff`, `public`, `receipt`,
+    `paused`, `resumed`, `checkpoint:made`, `checkpoint:restored` ...; `state` for how it is at first."""
     by: str
     """Who did it; empty where nobody did."""
+    note: str = ""
+    """What there is to say of it, such as which programs were stopped."""
     control: ControlState
 
 
@@ -109,6 +117,8 @@ def state_of(keeper: LeaseKeeper, caller: Caller, lease: machine.Lease | None = 
         ],
         viewers=[ControlViewer(name=each.name, role=_role(each), you=each.name == caller.name) for each in keeper.viewers],
         take=keeper.policy,
+        agent_seen=keeper.agent_seen,
+        paused=keeper.paused,
         receipt=keeper.receipt,
         you=_you(caller, lease),
     )

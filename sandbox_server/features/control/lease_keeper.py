@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Self
 
@@ -16,8 +16,11 @@ from sandbox_server.core.control import ON_SCREEN, Holding, Reach
 from sandbox_server.core.receipt import Receipt
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control import lease_state_machine as machine
+from sandbox_server.features.control.lease_change import LeaseChange
+from sandbox_server.features.control.lease_file import read_lease
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from sandbox_server.features.control.lease_state_machine import Lease, LeaseActor, LeaseTimes
+from sandbox_server.features.control.paused_agent import AgentPause, PausedAgent
 
 CLOSE_SECONDS = 6.0
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
@@ -37,26 +40,6 @@ type Step = Callable[[Lease, float], Lease]
 log = logging.getLogger("sandbox.control")
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseChange:
-    """One change of the lease or of who watches."""
-
-    id: str
-    kind: str
-    by: str
-    lease: Lease
-    person: bool = False
-    """Whether it was a person who did it."""
-
-    note: str = ""
-    """What who did it has to say."""
-
-    @property
-    def holding(self) -> Holding:
-        """Who may act after it."""
-        return self.lease.holding
-
-
 class LeaseKeeper:
     """The one lease; an asynchronous context manager. `hooks` are called, in order, before a change counts as made."""
 
@@ -68,13 +51,15 @@ class LeaseKeeper:
         hooks: Sequence[RevocationHook],
         clock: Clock = time.monotonic,
         listeners: LeaseListeners | None = None,
+        pause: AgentPause | None = None,
     ) -> None:
         self._file = file
         self._times = times
         self.policy = policy
-        self._hooks = list(hooks)
+        self._hooks: list[RevocationHook] = [*hooks, *([pause] if pause else [])]
+        self._pause = pause
         self._clock = clock
-        self._lease = _read(file, clock())
+        self._lease = read_lease(file, clock())
         self._viewers: Counter[str] = Counter()
         self._people: dict[str, Caller] = {}
         self._news: deque[LeaseChange] = deque(maxlen=MAX_NEWS)
@@ -83,6 +68,8 @@ class LeaseKeeper:
         self._told = asyncio.Event()
         self._revoking = asyncio.Lock()
         self._warned = 0.0
+        self.agent_seen = False
+        """Whether a program has called since the server started."""
         self.receipt: Receipt | None = None
         """What the last person changed who had control; None while one has, and while it is not known yet."""
         self._tasks = Tasks()
@@ -109,6 +96,11 @@ class LeaseKeeper:
     def lease(self) -> Lease:
         """As it is now."""
         return self._lease
+
+    @property
+    def paused(self) -> PausedAgent | None:
+        """The agent's programs that stand still; None where they go on."""
+        return self._pause.paused if self._pause else None
 
     @property
     def holding(self) -> Holding:
@@ -149,6 +141,15 @@ class LeaseKeeper:
         if receipt:
             self._tell("receipt", receipt.person, person=True)
 
+    def announce(self, kind: str, caller: Caller, note: str) -> None:
+        """Tell whoever watches what somebody did that changes nothing of the lease."""
+        self._tell(kind, caller.name, person=caller.person, note=note)
+
+    def forget_paused(self) -> None:
+        """Note that nothing stands still: what did has ended."""
+        if self._pause:
+            self._pause.forget()
+
     async def _take_by_input(self, actor: LeaseActor, reach: Reach) -> None:
         wanted, holds = _with(reach), self.holding.holder == actor.name
         if self.policy == "implicit" or (holds and self.policy == "ask"):
@@ -162,11 +163,13 @@ class LeaseKeeper:
 
         It is told then, too: whoever is shown that control is free takes it with the next click.
         """
-        if self._shows_again(step(self._lease, self._clock())):
+        now = self._clock()
+        if self._shows_again(step(self._lease, now)):
             await self._close_what_was_private()
+            now = self._clock()
         before = self._lease
         try:
-            self._keep(self._hidden_at_once(before, step(before, self._clock())))
+            self._keep(self._hidden_at_once(before, step(before, now)))  # of the same time: what was not over is not over now
             if self._lease.holding != before.holding:
                 log.info("control: %s by %s, epoch %d, %s", kind, actor.name, self.holding.epoch, self.holding.holder or self.holding.state)
                 await self._run_hooks()
@@ -258,6 +261,12 @@ class LeaseKeeper:
             if not self._viewers[caller.name]:
                 del self._viewers[caller.name], self._people[caller.name]
                 self._set("left", caller.name, machine.went(self._lease, caller.name, self._clock()), person=True, always=True)
+
+    def see_agent(self) -> None:
+        """Note that a program has called."""
+        if not self.agent_seen:
+            self.agent_seen = True
+            self._tell("connected", "")
 
     async def changed(self) -> None:
         """Wait until somebody else may act."""
@@ -384,17 +393,3 @@ def actor_of(caller: Caller) -> LeaseActor:
 def _with(reach: Reach) -> frozenset[Reach]:
     """Who takes the screen takes the pages that are on it, and the other way about."""
     return ON_SCREEN if reach in ON_SCREEN else frozenset({reach})
-
-
-def _read(file: JsonFile, now: float) -> Lease:
-    """The lease as another life of this process left it: its holder has no viewer until one connects again."""
-    try:
-        kept = file.read()
-        if kept is None:
-            return Lease()
-        holding = Holding.loads(kept)
-        since = min(now, now - (time.time() - float(kept["since"])))
-    except (OSError, TypeError, ValueError, KeyError):
-        log.warning("the lease on disk cannot be read: the agent has control")
-        return Lease()
-    return Lease(holding, since, now, now if holding.state == "human" else None)

@@ -75,12 +75,15 @@ class Lease:
 def take(lease: Lease, actor: LeaseActor, reach: frozenset[Reach], now: float, *, viewing: bool) -> Lease:
     """Seize control: from the agent, or from another person by an admin. A holder who takes more keeps what it has.
 
-    Raises PermissionDenied for a program, HeldByHuman while somebody else holds it or it is frozen.
+    From a freeze everything is taken, so that the agent gets nothing. Raises PermissionDenied for a program, HeldByHuman while somebody
+    else holds it, or it is frozen and private.
     """
     if not actor.person:
         raise PermissionDenied("a program does not take control: it asks for it with POST /v1/control/request")
-    if lease.state == "frozen" or (_held_by_another(lease, actor) and not actor.admin):
+    if not actor.admin and (_held_by_another(lease, actor) or lease.holding.private not in (None, actor.name)):
         raise lease.holding.refusal()
+    if lease.state == "frozen":
+        return _held(lease, actor.name, ALL_REACHES, now, viewing=viewing)
     if _holds(lease, actor):
         return _widened(lease, reach, now)
     return _held(lease, actor.name, reach, now, viewing=viewing)

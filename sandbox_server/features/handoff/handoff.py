@@ -5,12 +5,17 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from sandbox_server.core import Model
+from sandbox_server.core.approval import ApprovalAnswer, ApprovalSubject
 from sandbox_server.core.receipt import Receipt
 
 type Kind = Literal["login", "captcha", "otp", "payment", "choice", "confirm", "free"]
-PRIVATE_KINDS: frozenset[Kind] = frozenset({"login", "otp", "payment"})
+"""Kinds that an agent may ask for."""
+type HandoffKind = Kind | Literal["approve"]
+"""`approve` is the sandbox's own: a policy asks, never an agent in its own words."""
+PRIVATE_KINDS: frozenset[HandoffKind] = frozenset({"login", "otp", "payment"})
 """Kinds that the person handles in private mode."""
-type Outcome = Literal["done", "cannot", "partly", "instead", "timeout", "cancelled"]
+type AnswerOutcome = Literal["done", "cannot", "partly", "instead"] | ApprovalAnswer
+type Outcome = AnswerOutcome | Literal["timeout", "cancelled"]
 type NotificationChannel = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
 type HandoffText = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0
@@ -79,7 +84,8 @@ class HandoffRef(Model):
 
 
 class AnswerHandoff(HandoffRef):
-    outcome: Literal["done", "cannot", "partly", "instead"]
+    outcome: AnswerOutcome
+    """`once`, `task`, `always` and `deny` answer the kind `approve`, the others all other kinds."""
     note: HandoffText = ""
     """What was done, why it was not, or what was done instead."""
     choice: Annotated[str, Field(max_length=400)] | None = None
@@ -97,16 +103,32 @@ class Delivery(Model):
     to: NotificationChannel = "webhook"
 
 
+class Approval(Model):
+    """What a request of the kind `approve` is about."""
+
+    subject: ApprovalSubject
+    rule: str
+    """The rule of a policy that asks, by name; empty if none does."""
+    details: dict[str, str]
+    """What is decided on, such as `host`, `port`, `program`, `session`, `command`, `url`, `tool`.
+
+    One line each. Every character is visible: those that hide or turn text are written as `⟨U+202E⟩`.
+    """
+    answers: list[ApprovalAnswer]
+    """The outcomes that answer it."""
+
+
 class Handoff(Model):
     id: str
-    kind: Kind
+    kind: HandoffKind
     reason: str
     instructions: str
     url: str | None
     region: HandoffRegion | None
     choices: list[str]
     fields: list[FormField] = Field(default_factory=list)
-    on_timeout: Literal["give_up", "continue"]
+    on_timeout: Literal["give_up", "continue", "deny", "allow"]
+    """What follows a timeout; `deny` and `allow` only of the kind `approve`."""
     asked_by: str
     created_at: float
     """Seconds since the epoch."""
@@ -117,9 +139,14 @@ class Handoff(Model):
     claimed_at: float | None = None
     """When the person claimed it."""
     outcome: Outcome | None = None
-    """`done`, `cannot`, `partly`, `instead` with a note, `timeout`, `cancelled`; null while it is open."""
+    """`done`, `cannot`, `partly`, `instead` with a note, `timeout`, `cancelled`; null while it is open.
+
+    Of the kind `approve`: `once`, `task`, `always`, `deny`, `timeout`, `cancelled`.
+    """
     note: str = ""
     choice: str | None = None
+    confirmed: bool | None = None
+    """The answer to the kind `confirm`: true for yes (`done`), false for no (`cannot`); null for every other."""
     values: dict[str, str] = Field(default_factory=dict)
     """The field values, by name, without secrets."""
     dropped: list[str] = Field(default_factory=list)
@@ -132,3 +159,5 @@ class Handoff(Model):
     """What the person changed who answered it."""
     deliveries: list[Delivery] = Field(default_factory=list)
     """Every attempt to notify people."""
+    approval: Approval | None = None
+    """What it is about, of the kind `approve`; null of every other."""

@@ -32,7 +32,7 @@ class DropSecret(HandoffRef):
 
 
 EVENTS = EventTypes("HandoffEvent", {"handoffs": list[Handoff]})
-WITHHELD: dict[str, Any] = {"note": "", "choice": None, "values": {}, "dropped": [], "receipt": None, "deliveries": []}
+WITHHELD: dict[str, Any] = {"note": "", "choice": None, "confirmed": None, "values": {}, "dropped": [], "receipt": None, "deliveries": []}
 """Replaces the parts of an answer that not everyone with the scope `view` may see."""
 STILL_OPEN = "Nobody has answered yet: wait_for_human with this id waits on."
 type Claimed = Callable[[Caller], Awaitable[None]]
@@ -97,9 +97,11 @@ class Handoffs:
 
     @operation("POST /v1/handoffs/{id}/answer", scope="control")
     async def answer_handoff(self, request: AnswerHandoff, call: Call) -> Handoff:
-        """Answer a handoff, as a person. This claims it, too."""
+        """Answer a handoff, as a person. It need not be claimed, and the screen need not be taken.
+
+        The first answer counts. 409 says that somebody else answered or claimed it, that it was withdrawn, or that it expired.
+        """
         _check_person(call)
-        await self._queue.claim(request.id, call.caller.name)
         return await self._queue.answer(request, call.caller.name, "view")
 
     @operation("POST /v1/handoffs/{id}/secret", scope="control", acts="cdp")

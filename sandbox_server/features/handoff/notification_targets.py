@@ -13,11 +13,14 @@ from typing import Any, Protocol
 from sandbox_server.drivers.clients import mail
 from sandbox_server.drivers.clients.mail import MailServer
 from sandbox_server.drivers.clients.webhook import DeliveryResult, post
-from sandbox_server.features.handoff.handoff import Handoff, NotificationChannel
+from sandbox_server.drivers.recorder.redaction import Redaction
+from sandbox_server.features.handoff.handoff import Approval, Handoff, NotificationChannel
 
 SUBJECT_LENGTH = 150
 TEXT_LENGTH = 3000
 """Limit of characters that every target accepts."""
+DETAIL_LENGTH = 300
+_REDACTION = Redaction()
 
 type Post = Callable[[str, bytes, dict[str, str]], Awaitable[DeliveryResult]]
 type SendMail = Callable[[MailServer, EmailMessage], Awaitable[DeliveryResult]]
@@ -157,6 +160,12 @@ def message(handoff: Handoff, link: str | None) -> dict[str, Any]:
     told = handoff.model_dump(
         include={"id", "kind", "reason", "instructions", "url", "choices", "fields", "deadline_at", "asked_by", "created_at"}
     )
+    if handoff.approval:
+        told["approval"] = {
+            "subject": handoff.approval.subject,
+            "rule": handoff.approval.rule,
+            "details": _redacted_details(handoff.approval),
+        }
     return {"type": "handoff", "text": f"{text}\n{link}" if link else text, "link": link, "handoff": told}
 
 
@@ -167,7 +176,9 @@ def subject(handoff: Handoff) -> str:
 
 
 def details(handoff: Handoff) -> str:
-    """Return the instructions, the URL and the choices."""
+    """Return the instructions, the URL and the choices, or what an approval is about."""
+    if handoff.approval:
+        return "\n".join(f"{name}: {text}" for name, text in _redacted_details(handoff.approval).items())[:TEXT_LENGTH]
     return "\n".join(filter(None, (handoff.instructions, handoff.url, " / ".join(handoff.choices))))[:TEXT_LENGTH]
 
 
@@ -178,6 +189,11 @@ def signature(secret: str | None, body: bytes, at: float) -> dict[str, str]:
     moment = str(int(at))
     digest = hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
     return {"X-Tandem-Timestamp": moment, "X-Tandem-Signature": f"sha256={digest}"}
+
+
+def _redacted_details(approval: Approval) -> dict[str, str]:
+    """Return the details without what looks like a secret: they leave the sandbox."""
+    return {name: _REDACTION.text(text, DETAIL_LENGTH) for name, text in approval.details.items()}
 
 
 async def _post_json(send: Post, url: str, shown: dict[str, Any], headers: dict[str, str] | None = None) -> DeliveryResult:

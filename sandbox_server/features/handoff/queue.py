@@ -8,11 +8,25 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
+from sandbox_server.core.approval import TimeoutAction
 from sandbox_server.core.receipt import HOLDING, Receipt
-from sandbox_server.features.handoff.handoff import PRIVATE_KINDS, AnswerHandoff, AskPerson, Delivery, FormField, Handoff, Outcome
-from sandbox_server.features.handoff.store import HandoffStore
+from sandbox_server.features.handoff.handoff import (
+    PRIVATE_KINDS,
+    AnswerHandoff,
+    Approval,
+    AskPerson,
+    Delivery,
+    FormField,
+    Handoff,
+    Outcome,
+)
+from sandbox_server.features.handoff.store import MAX_CLOSED, HandoffStore
 
 MAX_OPEN = 100
+"""Limit of open handoffs that agents made. Approvals have a limit of their own."""
+WITHOUT_APPROVAL: tuple[Outcome, ...] = ("done", "cannot", "partly", "instead")
+CONFIRMED: dict[Outcome, bool] = {"done": True, "cannot": False}
+"""What an outcome says about a request of the kind `confirm`."""
 
 type Asked = Callable[[Handoff], None]
 type Receipted = Callable[[str, float, float], Awaitable[Receipt | None]]
@@ -77,12 +91,20 @@ class HandoffQueue:
 
     async def ask(self, request: AskPerson, caller: Caller) -> Handoff:
         """Open a handoff; raises ResourceExhausted at the limit of open ones."""
-        if len(self.listed("open")) >= MAX_OPEN:
+        if sum(each.approval is None for each in self.listed("open")) >= MAX_OPEN:
             raise ResourceExhausted(f"at most {MAX_OPEN} handoffs may be open")
-        now = self._now()
         given = request.model_dump(exclude={"deadline", "wait"})
-        times = {"created_at": now, "deadline_at": now + request.deadline}
-        made = Handoff.model_validate(given | times | {"id": f"h-{secrets.token_hex(8)}", "asked_by": caller.name, "status": "open"})
+        return await self._made(given, asked_by=caller.name, seconds=request.deadline)
+
+    async def ask_approval(self, approval: Approval, reason: str, asked_by: str, seconds: float, on_timeout: TimeoutAction) -> Handoff:
+        """Open a handoff of the kind `approve`. Its caller bounds how many there are."""
+        given: dict[str, Any] = {"kind": "approve", "reason": reason, "instructions": "", "url": None, "region": None, "choices": []}
+        return await self._made(given | {"on_timeout": on_timeout, "approval": approval}, asked_by=asked_by, seconds=seconds)
+
+    async def _made(self, given: dict[str, Any], *, asked_by: str, seconds: float) -> Handoff:
+        now = self._now()
+        more = {"id": f"h-{secrets.token_hex(8)}", "asked_by": asked_by, "status": "open", "created_at": now, "deadline_at": now + seconds}
+        made = Handoff.model_validate(given | more)
         await self.keep(made)
         self._tell(made)
         return made
@@ -91,8 +113,7 @@ class HandoffQueue:
         """Claim one; raises Conflict if another person has."""
         async with self._changing:
             found = self._open(handoff)
-            if found.claimed_by not in (None, name):
-                raise Conflict(f"{found.claimed_by} has claimed this already", claimed_by=found.claimed_by)
+            _check_claim(found, name)
             return await self._set_claimed(found, name)
 
     def asks_privacy(self, name: str) -> bool:
@@ -110,18 +131,24 @@ class HandoffQueue:
     async def close(self, handoff: str, by: str, outcome: Outcome) -> Handoff:
         """Close one; raises Conflict if it is closed."""
         async with self._changing:
-            return await self._end(self._open(handoff), by, outcome=outcome)
+            return await self._end(self._unclosed(handoff), by, outcome=outcome)
 
     async def answer(self, answer: AnswerHandoff, by: str, where: Literal["view", "client"]) -> Handoff:
-        """Close one with a person's answer; raises Conflict if it is closed, or for an unknown choice or field."""
+        """Close one with a person's answer; the first one counts. It need not be claimed.
+
+        Raises Conflict if it is closed or expired, if another person has claimed it, or for an unknown choice or field.
+        """
         async with self._changing:
             found = self._open(answer.id)
+            _check_outcome(found, answer.outcome, where)
+            if where == "view":
+                _check_claim(found, by)
             if answer.choice is not None and answer.choice not in found.choices:
                 raise Conflict(f"{answer.choice!r} is not among the choices", choices=found.choices)
             asked = {field.name for field in found.fields if not field.secret}
             if unknown := sorted(answer.values.keys() - asked):
                 raise Conflict(f"{unknown[0]!r} is not a field of this request", fields=sorted(asked))
-            return await self._end(found, by, answered_in=where, **answer.model_dump(exclude={"id"}))
+            return await self._end(found, by, answered_in=where, confirmed=_confirmed(found, answer), **answer.model_dump(exclude={"id"}))
 
     async def delivered(self, handoff: str, delivery: Delivery) -> None:
         """Record a delivery."""
@@ -177,15 +204,24 @@ class HandoffQueue:
         """Store one and wake all waiters."""
         await self._store.put(handoff)
         self._handoffs[handoff.id] = handoff
+        for old in sorted(self.listed("closed"), key=lambda each: each.closed_at or 0.0)[:-MAX_CLOSED]:
+            del self._handoffs[old.id]
         self._kept(handoff)
         self._number += 1
         self._changed.set()
         self._changed.clear()
 
     def _open(self, handoff: str) -> Handoff:
+        """Return one that people may still act on, which the clock may be about to close; raises Conflict."""
+        found = self._unclosed(handoff)
+        if found.deadline_at <= self._now():
+            raise Conflict("this request is closed: timeout", outcome="timeout")
+        return found
+
+    def _unclosed(self, handoff: str) -> Handoff:
         found = self.get(handoff)
         if found.status == "closed":
-            raise Conflict(f"this request is closed: {found.outcome}", outcome=found.outcome)
+            raise Conflict(f"this request is closed: {found.outcome}", outcome=found.outcome, closed_by=found.closed_by)
         return found
 
     async def _set_claimed(self, found: Handoff, name: str) -> Handoff:
@@ -207,3 +243,23 @@ class HandoffQueue:
                 for each in self.listed("open"):
                     if each.deadline_at <= self._now():
                         await self.close(each.id, "clock", "timeout")
+
+
+def _check_claim(found: Handoff, name: str) -> None:
+    """Raise Conflict if another person has claimed the handoff."""
+    if found.claimed_by not in (None, name):
+        raise Conflict(f"{found.claimed_by} has claimed this already", claimed_by=found.claimed_by)
+
+
+def _check_outcome(found: Handoff, outcome: Outcome, where: Literal["view", "client"]) -> None:
+    """Raise PermissionDenied if an agent's client answers an approval, and Conflict for an outcome that does not answer the request."""
+    if found.approval and where == "client":
+        raise PermissionDenied("only a person with a signed-in browser can answer this")
+    outcomes = found.approval.answers if found.approval else WITHOUT_APPROVAL
+    if outcome not in outcomes:
+        raise Conflict(f"{outcome!r} does not answer a request of the kind {found.kind}", outcomes=list(outcomes))
+
+
+def _confirmed(found: Handoff, answer: AnswerHandoff) -> bool | None:
+    """Whether the answer is a yes; None where no yes or no was asked for, or neither was said."""
+    return CONFIRMED.get(answer.outcome) if found.kind == "confirm" and not found.choices else None

@@ -58,8 +58,9 @@ class HandoffStore:
 
     def _put(self, handoff: Handoff) -> None:
         assert self._database
-        row = (handoff.id, handoff.created_at, handoff.status == "closed", handoff.model_dump_json())
-        oldest = "select id from handoffs where closed order by created desc limit -1 offset ?"
+        closed = (handoff.closed_at or 1) if handoff.status == "closed" else 0  # 1 is what earlier versions wrote
+        row = (handoff.id, handoff.created_at, closed, handoff.model_dump_json())
+        oldest = "select id from handoffs where closed order by closed desc, created desc limit -1 offset ?"
         with self._database:
             self._database.execute("insert or replace into handoffs values (?, ?, ?, ?)", row)
             self._database.execute(f"delete from handoffs where id in ({oldest})", (MAX_CLOSED,))

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model, Reply
+from sandbox_server.core.hints import join_hints
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.outputs import KernelOutput
@@ -126,4 +127,4 @@ def answer(session: JupyterSession, execution: Execution) -> Reply[JupyterExecut
         exit_code=execution.exit_code,
         dropped_bytes=execution.dropped,
     )
-    return Reply(response, hint="; ".join(execution.notes) or None)
+    return Reply(response, hint=join_hints(*execution.notes))

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 from sandbox_server.core import Event, EventTypes, InvalidArgument
+from sandbox_server.core.hints import join_hints
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.features.jupyter.execution import JupyterOutputPiece, JupyterProgress, output_model
 
@@ -56,7 +57,7 @@ def _described(event: str, execution: Execution, position: ExecutionPosition) ->
         execution_count=execution.execution_count,
         exit_code=execution.exit_code,
         dropped_bytes=execution.dropped,
-        hint="; ".join(execution.notes) or None,
+        hint=join_hints(*execution.notes),
         seq=position.seen,
     )
     return Event(event, progress.model_dump(), str(position))

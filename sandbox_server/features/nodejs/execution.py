@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox_server.core import Model, Reply
+from sandbox_server.core.hints import join_hints
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.nodes.outcome import NodeOutcome
 
@@ -100,4 +101,4 @@ def answer(code: str, outcome: NodeOutcome, session_id: str | None) -> Reply[Nod
         exit_code=outcome.exit_code,
         session_id=session_id,
     )
-    return Reply(response, hint="; ".join(outcome.notes) or None)
+    return Reply(response, hint=join_hints(*outcome.notes))

@@ -93,8 +93,7 @@ class PortViews:
         """
         ready = None if request.wait is None else await self._ports.wait(request.wait, request.timeout)
         listeners = await self._ports.open()
-        holders = await self._holders.find() if listeners else {}
-        return PortList(ports=[self._shown(port, found, holders, call) for port, found in sorted(_by_port(listeners).items())], ready=ready)
+        return PortList(ports=self.described(listeners, await self.holders_of(listeners), call), ready=ready)
 
     @operation("POST /v1/ports/{port}/share", scope="code")
     async def share_port(self, request: SharePort, call: Call) -> NewShareLink:
@@ -116,6 +115,14 @@ class PortViews:
     async def revoke_share(self, request: ShareRef) -> None:
         """Revoke a link. Its sessions are refused from the next request on."""
         await asyncio.to_thread(self._shares.revoke, request.share_id)
+
+    async def holders_of(self, listeners: list[Listener]) -> Mapping[int, Holder]:
+        """Find the processes that listen, by inode."""
+        return await self._holders.find() if listeners else {}
+
+    def described(self, listeners: list[Listener], holders: Mapping[int, Holder], call: Call) -> list[ListeningPort]:
+        """Describe listeners to a caller, ordered by number."""
+        return [self._shown(port, found, holders, call) for port, found in sorted(_by_port(listeners).items())]
 
     def _shown(self, port: int, found: list[Listener], holders: Mapping[int, Holder], call: Call) -> ListeningPort:
         holder = next((holders[listener.inode] for listener in found if listener.inode in holders), None)

@@ -19,7 +19,7 @@ class EventFilter(Model):
     """Only what the actor of this name did: the subject of a token, or a person's name."""
     kind: Annotated[str, Field(max_length=200)] | None = None
     """Only these kinds, separated by commas: `command`, `file`, `input`, `navigation`, `control`, `handoff`, `receipt`, `checkpoint`,
-    `access`, `call`, `read`, `video`, `log`."""
+    `access`, `call`, `read`, `egress`, `video`, `log`."""
     since: float | None = None
     """Only from this moment on, in seconds since the epoch."""
     until: float | None = None

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -114,6 +114,17 @@ class LeaseEntries:
             self._journal.record("control", *actor, event=change.kind, **more)
 
 
+class ApprovalState(Protocol):
+    """What an approval is about."""
+
+    @property
+    def subject(self) -> str: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def details(self) -> Mapping[str, str]: ...
+
+
 class HandoffState(Protocol):
     """What is asked of a person."""
 
@@ -137,6 +148,8 @@ class HandoffState(Protocol):
     def reason(self) -> str: ...
     @property
     def choice(self) -> str | None: ...
+    @property
+    def approval(self) -> ApprovalState | None: ...
 
 
 class HandoffEntries:
@@ -161,7 +174,13 @@ class HandoffEntries:
             more |= {"outcome": handoff.outcome, "note_length": len(handoff.note)}
         if handoff.choice is not None:
             more["choice"] = self._redaction.text(handoff.choice)
+        if handoff.approval:
+            more |= self._approval(handoff.approval)
         self._journal.record("handoff", *_who(handoff), event=handoff.status, id=handoff.id, asks=handoff.kind, **more)
+
+    def _approval(self, approval: ApprovalState) -> dict[str, Any]:
+        details = {name: self._redaction.text(text) for name, text in approval.details.items()}
+        return {"subject": approval.subject, "rule": approval.rule, "details": details}
 
 
 def _who(handoff: HandoffState) -> tuple[ActorType, str]:

@@ -27,7 +27,8 @@ WAYS: dict[str, Way] = {
         "plain", "parents recursive ref resolution run_in_background scope scopes server_name session_id signal since subject sudo tab"
     ),
     **_named("plain", "timeout to tool_name until wait width x x_offset y y_offset dx dy dialog"),
-    **_named("plain", "actor fresh port share_id ttl uses"),
+    **_named("plain", "access actor fresh key_id port share_id ttl uses"),
+    **_named("plain", "audience resource task tenant"),
     **_named(
         "text", "command cmd code path file destination target save_path exec_dir cwd label reason name selector pattern glob paths query"
     ),
@@ -35,13 +36,13 @@ WAYS: dict[str, Way] = {
     **_named(
         "count", "text input content file_text old_str new_str value arguments stdin items expression script key keys note instructions"
     ),
-    **_named("count", "files cookies"),
+    **_named("count", "files cookies labels"),
 }
 _COMMANDS = frozenset({"shell", "bash", "code", "jupyter", "nodejs"})
 _FILES = frozenset({"file", "file-watch", "skills"})
 _STATES = frozenset({"checkpoints", "suspension", "box"})
-_ACCESS = frozenset({"auth", "ports"})
-"""What lets somebody in: links, tickets, sessions."""
+_ACCESS = frozenset({"auth", "identity", "ports"})
+"""What lets somebody in, here or elsewhere: links, tickets, sessions, tokens."""
 
 
 def kind_of(called: Operation) -> str:

@@ -23,10 +23,12 @@ async def recorded_stream(events: AsyncIterator[Event], ended: Ended) -> AsyncIt
                 if event.event in ("exit", "status"):
                     ending = ending_of(event.data)
                 elif event.event == "output":
-                    written = (written + _text(event.data))[-KEPT:]
+                    written += _text(event.data)
+                    if len(written) > 2 * KEPT:
+                        written = written[-KEPT:]
             yield event
     finally:
-        ended(ending, written)
+        ended(ending, written[-KEPT:])
         if close := getattr(events, "aclose", None):
             await close()
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from sandbox_server.core import Model
+from sandbox_server.core.hints import join_hints
 from sandbox_server.features.shell.capture import OutputCapture
 from sandbox_server.features.shell.text import plain, shorten
 
@@ -61,7 +62,7 @@ class RunningCommand:
     @property
     def hint(self) -> str | None:
         """What the caller should know about how it went."""
-        return "; ".join(self.hints) or None
+        return join_hints(*self.hints)
 
     def begin(self) -> None:
         """Note that the shell runs it now."""

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator
 
 from sandbox_server.core import Call, Event, Model, NotFound, Reply, operation, stream_of
+from sandbox_server.core.hints import join_hints
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.isolated_shells import IsolatedShells
@@ -12,7 +13,6 @@ from sandbox_server.drivers.shells.shells import ShellStart
 from sandbox_server.features.shell.command import BashCommandStatus, ConsoleRecord, RunningCommand
 from sandbox_server.features.shell.durations import Seconds, WholeSeconds
 from sandbox_server.features.shell.follow import EVENTS, ShellPosition, follow
-from sandbox_server.features.shell.hints import join_hints
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions

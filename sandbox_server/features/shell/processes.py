@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator
 
 from sandbox_server.core import Call, Event, Model, Reply, TooLarge, operation, stream_of
+from sandbox_server.core.hints import join_hints
 from sandbox_server.features.shell.command import BashCommandStatus, ConsoleRecord, RunningCommand
 from sandbox_server.features.shell.durations import WholeSeconds
 from sandbox_server.features.shell.follow import ShellPosition
-from sandbox_server.features.shell.hints import join_hints
 from sandbox_server.features.shell.session_profile import ShellId
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.view import EVENTS, follow_terminal, screen_text

@@ -28,7 +28,7 @@ class SessionLimits:
 
     def idle_implicit(self) -> ShellSession | None:
         """The session for a command that names none: an idle one that such a command made, the latest used, one whose shell lives first."""
-        idle = [session for session in self._of("programs") if session.profile.implicit and session.idle]
+        idle = [session for session in self._of("programs") if session.profile.implicit and session.idle and not _is_paused(session)]
         return max(idle, key=lambda session: (session.state.over is None, session.last_used_at), default=None)
 
     @property
@@ -95,3 +95,8 @@ class WaitingLine:
         """Let those in front try: a session may have become free."""
         while self._waiting and (got := self._waiting[0][1]()):
             self._waiting.popleft()[0].set_result(got)
+
+
+def _is_paused(session: ShellSession) -> bool:
+    """Whether a session stands still with the agent."""
+    return session.shell is not None and session.shell.paused

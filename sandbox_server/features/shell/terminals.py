@@ -16,7 +16,7 @@ from sandbox_server.core import (
     socket,
 )
 from sandbox_server.core.control import Control
-from sandbox_server.features.shell.hints import join_hints
+from sandbox_server.core.hints import join_hints
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions

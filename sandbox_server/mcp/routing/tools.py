@@ -16,6 +16,7 @@ from mcp_types import (
     InputRequiredResult,
     ListToolsResult,
     PaginatedRequestParams,
+    TextContent,
     Tool,
 )
 from starlette.requests import Request
@@ -79,7 +80,14 @@ class ToolRouter:
         upstream_tool = None if await self._api_tools.owns(name) else await self._servers.find(name, tool_filter)
         if upstream_tool is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
-        return await call_upstream_tool(request, upstream_tool, arguments, calling_client)
+        began = time.time()
+        result = await call_upstream_tool(request, upstream_tool, arguments, calling_client)
+        return with_notice(result, await self._api_tools.blocked(request, began))
+
+
+def with_notice(result: CallToolResult, notice: str | None) -> CallToolResult:
+    """Return a result with a notice for the agent behind its content."""
+    return result.model_copy(update={"content": [*result.content, TextContent(text=notice)]}) if notice else result
 
 
 def prefixed(upstream_tool: UpstreamTool) -> Tool:
@@ -93,7 +101,9 @@ async def call_upstream_tool(
     """Call an upstream tool and write an audit line. Raises MCPError and Failure."""
     started, outcome = time.monotonic(), "failed"
     try:
-        result = await upstream_tool.upstream.call(upstream_tool.tool.name, dict(arguments), calling_client)
+        upstream, tool = upstream_tool.upstream, upstream_tool.tool.name
+        await upstream.approve(request.headers, upstream.name, tool, upstream_tool.name, arguments)
+        result = await upstream.call(tool, dict(arguments), calling_client)
         outcome = "error" if result.is_error else "ok"
         return result
     except asyncio.CancelledError:

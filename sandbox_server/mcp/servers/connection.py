@@ -1,6 +1,7 @@
 """Connects the SDK's client to an upstream server, over stdio or HTTP."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from mcp_types import (
     SamplingToolsCapability,
 )
 
+from sandbox_server.drivers.clients.agent_network import AgentNetwork
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.mcp.client_requests.capabilities import ClientAnswer
 from sandbox_server.mcp.servers.configuration import ServerConfig
@@ -86,8 +88,11 @@ def listener_options(listener: ServerListener) -> dict[str, Any]:
     }
 
 
-def connector(processes: Processes, version: str) -> Connect:
-    """Make the function that connects to servers: it starts programs as the agent in its box, and opens URLs from this process."""
+def connector(processes: Processes, version: str, network: AgentNetwork | None = None) -> Connect:
+    """Make the function that connects to servers: it starts programs as the agent in its box, and opens URLs from this process.
+
+    With `network`, the box has a network of its own, and URLs are reached as a program in the box would reach them.
+    """
     about = Implementation(name="tandem", version=version)
 
     @asynccontextmanager
@@ -98,8 +103,15 @@ def connector(processes: Processes, version: str) -> Connect:
                 yield client
             return
         timeout = httpx2.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS)
+        given: dict[str, Any] = {
+            "headers": {**SENT_HEADERS, **config.headers},
+            "event_hooks": HttpMessageLimits().hooks,
+            "timeout": timeout,
+        }
+        if network:
+            given |= {"transport": network.transport(ssl.create_default_context()), "trust_env": False}
         async with (
-            httpx2.AsyncClient(headers={**SENT_HEADERS, **config.headers}, timeout=timeout, event_hooks=HttpMessageLimits().hooks) as http,
+            httpx2.AsyncClient(**given) as http,
             Client(streamable_http_client(str(config.url), http_client=http), client_info=about, **listener_options(listener)) as client,
         ):
             yield client

@@ -57,6 +57,7 @@ from sandbox_server.mcp.servers.connection import Admit, Connect, Wake, awake
 from sandbox_server.mcp.servers.delivery import BoundedDelivery
 from sandbox_server.mcp.servers.lifecycle import ServerLifecycle, State
 from sandbox_server.mcp.servers.pagination import every_page, with_valid_names
+from sandbox_server.mcp.servers.tool_approval import ApproveTool, approved
 
 ANSWER_SECONDS = 30.0
 """For a list."""
@@ -84,9 +85,12 @@ class UpstreamServer:
         wake: Wake = awake,
         publish: Callable[[ServerEvent], None] = lambda _: None,
         admit: Admit = awake,
+        approve: ApproveTool = approved,
     ) -> None:
         self.name = name
         self.config = config
+        self.approve = approve
+        """Is asked before each call of a tool."""
         self._lifecycle = ServerLifecycle(name, config, connect, idle_seconds, wake, self, admit)
         self._publish = publish
         self._calls = RunningCalls()

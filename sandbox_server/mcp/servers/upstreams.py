@@ -14,6 +14,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.mcp.notifications.changes import EVERY_LIST, ChangeNotifications
 from sandbox_server.mcp.servers.connection import Admit, Connect, Wake, awake
 from sandbox_server.mcp.servers.registry import RegisteredServer, ServerRegistry
+from sandbox_server.mcp.servers.tool_approval import ApproveTool, approved
 from sandbox_server.mcp.servers.upstream import UpstreamServer
 from sandbox_server.mcp.tool_filter import ToolFilter
 
@@ -62,6 +63,7 @@ class UpstreamServers:
         recorded_tools: Mapping[str, list[Tool]] | None = None,
         wake: Wake = awake,
         admit: Admit = awake,
+        approve: ApproveTool = approved,
         changes: ChangeNotifications | None = None,
     ) -> None:
         self._registry = registry
@@ -70,6 +72,7 @@ class UpstreamServers:
         self._recorded_tools = recorded_tools or {}
         self._wake = wake
         self._admit = admit
+        self._approve = approve
         self.changes = changes or ChangeNotifications()
         """Notifies clients when servers or their lists change."""
         self._running: dict[str, UpstreamServer] = {}
@@ -114,7 +117,9 @@ class UpstreamServers:
 
     def _make_upstream(self, name: str, server: RegisteredServer) -> UpstreamServer:
         admit = awake if server.origin == "built-in" else self._admit  # its actions pass the gateway, which checks the lease itself
-        upstream = UpstreamServer(name, server.config, self._connect, self._idle_seconds, self._wake, self.changes.publish, admit)
+        upstream = UpstreamServer(
+            name, server.config, self._connect, self._idle_seconds, self._wake, self.changes.publish, admit, self._approve
+        )
         if server.origin == "built-in" and name in self._recorded_tools:
             upstream.preset_tools(self._recorded_tools[name])
         return upstream

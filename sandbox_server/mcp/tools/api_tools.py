@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from mcp.shared.dispatcher import ProgressFnT
@@ -41,6 +41,14 @@ class ApiTools:
     async def owns(self, name: str) -> bool:
         """Whether an API tool has this name, whatever the filter. Raises Unavailable before the API's first start."""
         return (await self._api.catalog()).has(name)
+
+    async def blocked(self, request: Request, since: float) -> str | None:
+        """What the network policy refused to the caller's programs since a time; None if that is nothing, or not known."""
+        with suppress(Failure, ValueError, KeyError, TypeError):
+            response = await self._api.send("GET", "/v1/egress/blocked", identity_headers(request), query={"since": since})
+            blocked = response.json()["data"]["blocked"]
+            return blocked if isinstance(blocked, str) else None
+        return None
 
     async def call(self, request: Request, tool: ApiTool, arguments: Mapping[str, Any]) -> CallToolResult:
         """Call a tool in the name of the request's caller. Every failure is an error result that the agent can read."""

@@ -10,6 +10,7 @@ from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keyboard import SHIFT
 from sandbox_server.drivers.x11.keysyms import UNICODE
 from sandbox_server.drivers.x11.screen import MAX_SIZE, fit
+from sandbox_server.drivers.x11.window_focus import FOCUSING_BUTTONS, focus_at
 from sandbox_server.stream.wire import Clip, Copied, Fit, Key, PointerInput, TextInput, Wheel
 
 WHEEL_PIXELS = 100
@@ -108,7 +109,8 @@ class InputInjector:
         for bit, button in enumerate(_BUTTONS):
             if changed >> bit & 1:
                 events.append((X.ButtonPress if point.buttons >> bit & 1 else X.ButtonRelease, button, 0, 0))
-        await self._send(events)
+        is_focusing = any(kind == X.ButtonPress and button in FOCUSING_BUTTONS for kind, button, _, _ in events)
+        await self._send(events, focus=(point.x, point.y) if is_focusing else None)
 
     def _turns(self, wheel: Wheel) -> list[Event]:
         events: list[Event] = []
@@ -144,9 +146,9 @@ class InputInjector:
             self._shifts.discard(code)
             await self._send([(X.KeyRelease, code, 0, 0)])
 
-    async def _send(self, events: Sequence[Event]) -> None:
+    async def _send(self, events: Sequence[Event], focus: tuple[int, int] | None = None) -> None:
         if events:
-            await self._connection.call(lambda display: _fake(display, events))
+            await self._connection.call(lambda display: _fake(display, events, focus))
 
 
 def _is_printed(keysym: int) -> bool:
@@ -154,7 +156,9 @@ def _is_printed(keysym: int) -> bool:
     return 0x20 < keysym <= 0xFF or keysym >= UNICODE
 
 
-def _fake(display: Display, events: Sequence[Event]) -> None:
+def _fake(display: Display, events: Sequence[Event], focus: tuple[int, int] | None) -> None:
+    if focus:
+        focus_at(display, *focus)
     for kind, detail, x, y in events:
         xtest.fake_input(display, kind, detail, x=x, y=y)
     display.sync()

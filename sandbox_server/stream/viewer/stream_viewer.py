@@ -20,9 +20,12 @@ from sandbox_server.stream.viewer.frame_clock import FrameClock
 from sandbox_server.stream.viewer.frame_sender import FrameSender
 from sandbox_server.stream.viewer.handshake import Handshake
 from sandbox_server.stream.viewer.side_channels import SideChannels
+from sandbox_server.stream.viewer.silence import Silence
 from sandbox_server.stream.viewer.socket import ViewerSocket
 from sandbox_server.stream.viewer.viewer_input import ViewerInput
 from sandbox_server.stream.viewer.viewer_sound import ViewerSound
+
+SILENCE_CHECK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class StreamViewer:
         self._tasks = Tasks()
         self._access = access = ViewerAccess(caller, lease, has_microphone=sources.microphone is not None)
         clipboard = ClipboardSync()
+        self._silence = Silence()
         self._clock = FrameClock(access)
         self._handshake = Handshake(socket, access, session)
         self._input = ViewerInput(access, injector, clipboard)
@@ -82,6 +86,7 @@ class StreamViewer:
             async with self._tasks as tasks:
                 ends = {tasks.start(self._listen(), name="viewer to desktop"), tasks.start(self._show(), name="desktop to viewer")}
                 ends.add(tasks.start(self._leave(), name="viewer resumes elsewhere"))
+                tasks.start(self._release_while_silent(), name="release what a silent viewer holds")
                 ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for end in ended:
                     end.result()
@@ -95,8 +100,16 @@ class StreamViewer:
 
     async def _listen(self) -> None:
         while (message := await self._socket.receive()) is not None:
-            await self._take(wire.parse(message))
+            parsed = wire.parse(message)
+            self._silence.heard(parsed)
+            await self._take(parsed)
             self._clock.wake()
+
+    async def _release_while_silent(self) -> None:
+        while True:
+            await asyncio.sleep(SILENCE_CHECK_SECONDS)
+            if self._silence.lasts:
+                await self._input.release_all()
 
     async def _take(self, message: wire.FromViewer) -> None:
         match message:

@@ -18,7 +18,7 @@ export function codeSamples(operation, base, inSdk) {
   return {
     curl: curl(operation, base, values),
     "Command line": commandLine(operation, values),
-    ...(inSdk && { Python: python(operation, values) }),
+    Python: inSdk ? python(operation, values) : plainPython(operation, base, values),
     ...(operation.tool && { MCP: mcp(operation, values) }),
   };
 }
@@ -33,7 +33,9 @@ export function sampleValues(operation) {
 
 /** @param {import("/static/docs/openapi.js").Field} field */
 function sample(field) {
-  const known = /** @type {Record<string, any>} */ ({ command: "ls -la", cmd: "ls -la", file: "/tmp/notes.txt", path: "/tmp", content: "hello" });
+  const known = /** @type {Record<string, any>} */ ({
+    command: "ls -la", cmd: "ls -la", file: "/tmp/notes.txt", path: "/tmp", content: "hello", reason: "Shall I go on?", url: "about:blank", code: "print(6 * 7)",
+  });
   if (field.choices) {
     return field.choices[0];
   }
@@ -111,9 +113,35 @@ function python(operation, values) {
   return `client.${group}.${operation.name}(${given.join(", ")})`;
 }
 
-/** @param {any} value */
+/**
+ * What the published SDK lacks, with httpx.
+ * @param {Operation} operation
+ * @param {string} base
+ * @param {Record<string, any>} values
+ */
+function plainPython(operation, base, values) {
+  const { verb, bodyType, enveloped, streams, mediaTypes } = operation;
+  const given = [`"${verb}"`, JSON.stringify(base + target(operation, values)), "headers=headers"];
+  if (bodyType === "application/json") {
+    given.push(`json=${literal(bodyValues(operation, values))}`);
+  } else if (bodyType) {
+    given.push('content=open("FILE", "rb")');
+  }
+  const lines = ["import os", "import httpx", "", 'headers = {"Authorization": f"Bearer {os.environ[\'SANDBOX_API_KEY\']}"}'];
+  if (streams && mediaTypes.length === 1) {
+    return [...lines, `with httpx.stream(${given.join(", ")}, timeout=None) as answer:`, "    for line in answer.iter_lines():", "        print(line)"].join("\n");
+  }
+  const json = mediaTypes.includes("application/json");
+  return [...lines, `answer = httpx.request(${given.join(", ")}, timeout=3600)`, "answer.raise_for_status()", `print(${json ? `answer.json()${enveloped ? '["data"]' : ""}` : "len(answer.content)"})`].join("\n");
+}
+
+/** @param {any} value @returns {string} */
 function literal(value) {
   const words = new Map([[true, "True"], [false, "False"], [null, "None"]]);
+  if (value !== null && typeof value === "object") {
+    const parts = Array.isArray(value) ? value.map(literal) : Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}: ${literal(inner)}`);
+    return Array.isArray(value) ? `[${parts.join(", ")}]` : `{${parts.join(", ")}}`;
+  }
   return words.get(value) ?? JSON.stringify(value);
 }
 

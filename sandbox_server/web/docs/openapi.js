@@ -5,7 +5,8 @@
  *            initial: any, choices: any[] | null, schema: any, inner: Field[]}} Field
  * @typedef {{id: string, tag: string, name: string, verb: string, path: string, summary: string, description: string, scope: string,
  *            tool: string | null, aliases: string[], readOnly: boolean, destructive: boolean, streams: boolean, mediaTypes: string[],
- *            bodyType: string | null, fields: Field[], answer: Field[], answerType: string}} Operation
+ *            bodyType: string | null, fields: Field[], answer: Field[], answerType: string, enveloped: boolean, words: string}} Operation
+ * @typedef {{name: string, description: string, operations: Operation[]}} Group
  */
 
 /** The depth to which fields inside fields are read. */
@@ -14,13 +15,26 @@ const ENVELOPE = ["success", "message", "data", "hint"];
 
 /**
  * @param {any} document
- * @returns {Operation[]} sorted by tag, in the order of the document within one
+ * @returns {Operation[]} by tag, in the document's order of tags, and of operations within one
  */
 export function readOperations(document) {
   const found = Object.entries(document.paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([verb, entry]) => read(document, path, verb.toUpperCase(), entry)),
   );
-  return found.sort((one, other) => (one.tag < other.tag ? -1 : one.tag > other.tag ? 1 : 0));
+  const order = new Map(document.tags.map((/** @type {any} */ tag, /** @type {number} */ at) => [tag.name, at]));
+  return found.sort((one, other) => order.get(one.tag) - order.get(other.tag));
+}
+
+/**
+ * @param {any} document
+ * @param {Operation[]} operations of it
+ * @returns {Group[]} the tags that have some of them, each with its sentence
+ */
+export function grouped(document, operations) {
+  const byTag = Map.groupBy(operations, (operation) => operation.tag);
+  return document.tags
+    .filter((/** @type {any} */ tag) => byTag.has(tag.name))
+    .map((/** @type {any} */ tag) => ({ name: tag.name, description: tag.description ?? "", operations: byTag.get(tag.name) }));
 }
 
 /**
@@ -35,7 +49,9 @@ function read(document, path, verb, entry) {
   const mediaTypes = Object.keys(entry.responses["200"].content ?? {});
   const [bodyType, body] = Object.entries(entry.requestBody?.content ?? {})[0] ?? [null, null];
   const answer = resolve(document, entry.responses["200"].content?.["application/json"]?.schema ?? {});
-  const data = isEnvelope(answer) ? answer.properties.data : answer;
+  const enveloped = isEnvelope(answer);
+  const data = enveloped ? answer.properties.data : answer;
+  const about = document.tags.find((/** @type {any} */ one) => one.name === tag);
   return {
     id: `${tag}/${entry["x-name"]}`,
     tag,
@@ -60,6 +76,8 @@ function read(document, path, verb, entry) {
     ],
     answer: inside(document, data, "body", DEPTH),
     answerType: typeName(document, data),
+    enveloped,
+    words: [about.description, ...(about["x-words"] ?? [])].join(" "),
   };
 }
 
@@ -161,7 +179,7 @@ export function typeName(document, schema) {
 export function matching(operations, words) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   return operations.filter((operation) => {
-    const text = [operation.id, operation.verb, operation.path, operation.summary, operation.tool, ...operation.aliases].join(" ").toLowerCase();
+    const text = [operation.id, operation.verb, operation.path, operation.summary, operation.tool, operation.words, ...operation.aliases].join(" ").toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
 }

@@ -4,10 +4,13 @@ import { CodeTabs } from "/static/home/code_tabs.js";
 import { codeSamples } from "/static/docs/code_samples.js";
 import { element, paragraphs, withCode } from "/static/docs/elements.js";
 import { fieldList } from "/static/docs/field_list.js";
+import { translate } from "/static/docs/strings.js";
+import { fill } from "/static/strings.js";
 import { SDK } from "/static/docs/sdk.js";
 import { TryIt } from "/static/docs/try_it.js";
 
 /** @typedef {import("/static/docs/openapi.js").Operation} Operation */
+/** @typedef {import("/static/docs/openapi.js").Group} Group */
 
 export class Reference {
   /**
@@ -26,6 +29,7 @@ export class Reference {
     this.trial?.close();
     const made = /** @type {DocumentFragment} */ (this.template.content.cloneNode(true));
     const find = (/** @type {string} */ selector) => /** @type {HTMLElement} */ (made.querySelector(selector));
+    fill(made, translate);
     find(".tag").textContent = operation.tag;
     find(".summary").append(...withCode(operation.summary));
     find(".verb").textContent = operation.verb;
@@ -36,22 +40,25 @@ export class Reference {
     this.#fields(find(".parameters"), operation.fields, true);
     this.#fields(find(".answer"), operation.answer, false);
     find(".answer").hidden = false; // its type is shown even where it has no fields
-    find(".media").textContent = answerWords(operation);
+    find(".media").append(...withCode(answerWords(operation)));
     new CodeTabs(find(".snippets"), codeSamples(operation, location.origin, SDK[operation.tag]?.includes(operation.name) ?? false));
     this.trial = new TryIt(/** @type {HTMLFormElement} */ (find(".try form")), operation);
     this.main.replaceChildren(made);
     document.title = `${operation.name} · API · Tandem`;
   }
 
-  /** @param {Operation[]} operations */
-  showAll(operations) {
+  /** @param {Group[]} groups */
+  showAll(groups) {
     this.trial?.close();
+    const operations = groups.flatMap((group) => group.operations);
     const tools = operations.filter((operation) => operation.tool);
     this.main.replaceChildren(
-      element("h3", { text: `${operations.length} operations, ${tools.length} of them tools for agents` }),
-      ...paragraphs("Choose one on the left, or search. Each is an HTTP route, a command of `sandbox` inside the container, and, where it is a tool, part of `/mcp`."),
-      element("h2", { text: "Tools" }),
-      element("ul", { class: "card tools" }, ...tools.map(toolEntry)),
+      element("h3", { text: translate("pick") }),
+      element("p", { text: translate("counted", { count: operations.length, tools: tools.length }) }),
+      ...paragraphs(translate("about")),
+      ...paragraphs(translate("envelope")),
+      element("div", { class: "groups" }, ...groups.map(groupCard)),
+      element("details", { class: "card" }, element("summary", { text: `${translate("tools")} · ${tools.length}` }), element("ul", { class: "tools" }, ...tools.map(toolEntry))),
     );
     document.title = "API · Tandem";
   }
@@ -65,6 +72,12 @@ export class Reference {
     section.hidden = fields.length === 0;
     /** @type {HTMLElement} */ (section.querySelector(".fields")).replaceChildren(fieldList(fields, { asked }));
   }
+}
+
+/** @param {Group} group */
+function groupCard({ name, description, operations }) {
+  const links = operations.map(({ id, name: operation, summary }) => element("a", { href: `#${id}`, title: summary, text: operation }));
+  return element("section", { class: "card group" }, element("h2", { text: name }), element("p", { text: description }), element("p", { class: "links" }, ...links));
 }
 
 /** @param {Operation} operation */
@@ -88,5 +101,6 @@ function marks(operation) {
 /** @param {Operation} operation */
 function answerWords(operation) {
   const json = operation.mediaTypes.includes("application/json");
-  return operation.mediaTypes.map((type) => (type === "application/json" && json ? `${operation.answerType}, as ${type}` : type)).join(" · ");
+  const types = operation.mediaTypes.map((type) => (type === "application/json" && json ? `${operation.answerType}, as ${type}` : type));
+  return [...types, ...(operation.enveloped ? [translate("inData")] : [])].join(" · ");
 }

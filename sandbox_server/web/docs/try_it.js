@@ -1,7 +1,8 @@
 // The form that calls an operation from the page, with the page's session.
 
-import { bodyValues, target } from "/static/docs/code_samples.js";
+import { bodyValues, sampleValues, target } from "/static/docs/code_samples.js";
 import { element } from "/static/docs/elements.js";
+import { translate } from "/static/docs/strings.js";
 
 /** @typedef {import("/static/docs/openapi.js").Operation} Operation */
 /** @typedef {import("/static/docs/openapi.js").Field} Field */
@@ -20,7 +21,8 @@ export class TryIt {
     this.outcome = this.#find(".outcome");
     this.result = this.#find(".result");
     this.stop = this.#find(".stop");
-    this.#find(".inputs").replaceChildren(...operation.fields.map(input), ...rawInput(operation));
+    const example = sampleValues(operation); // filled in, so that Send works at once
+    this.#find(".inputs").replaceChildren(...operation.fields.map((field) => input(field, example[field.name])), ...rawInput(operation));
     this.#find(".follow").hidden = !operation.streams || operation.mediaTypes.length === 1;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -44,15 +46,15 @@ export class TryIt {
     const abort = (this.abort = new AbortController());
     const began = performance.now();
     this.result.replaceChildren();
-    this.outcome.textContent = "Sending…";
+    this.outcome.textContent = translate("sending");
     this.stop.hidden = false;
     try {
       const { path, options } = this.#request();
       const response = await fetch(path, { ...options, signal: abort.signal });
-      this.outcome.textContent = `${response.status} ${response.statusText} after ${Math.round(performance.now() - began)} ms`;
+      this.outcome.textContent = translate("outcome", { status: `${response.status} ${response.statusText}`, ms: Math.round(performance.now() - began) });
       await this.#show(response);
     } catch (error) {
-      this.outcome.textContent = abort.signal.aborted ? "Stopped" : /** @type {Error} */ (error).message;
+      this.outcome.textContent = abort.signal.aborted ? translate("stopped") : /** @type {Error} */ (error).message;
     } finally {
       this.stop.hidden = true;
     }
@@ -131,11 +133,18 @@ async function* chunks(stream) {
   for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
-/** @param {Field} field */
-function input(field) {
+/**
+ * @param {Field} field
+ * @param {any} example undefined: none
+ */
+function input(field, example) {
   const name = `field ${field.name}`;
   const label = element("span", {}, element("code", { text: field.name }), ...(field.required ? [element("span", { class: "mark must", text: "required" })] : []));
-  return element("label", { class: "input" }, label, control(field, name));
+  const made = /** @type {HTMLInputElement} */ (control(field, name));
+  if (example !== undefined && field.type !== "file") {
+    made.value = typeof example === "string" ? example : JSON.stringify(example);
+  }
+  return element("label", { class: "input" }, label, made);
 }
 
 /**

@@ -1,5 +1,8 @@
 // The page that starts an editor: opens it once it runs, or shows why it does not.
 
+import { fill } from "/static/strings.js";
+import { translate } from "./strings.js";
+
 const NAMES = { jupyter: "JupyterLab", "code-server": "code-server" };
 
 const name = location.search.slice(1);
@@ -19,11 +22,12 @@ function show(title, state, hint = "") {
 
 async function start() {
   const title = NAMES[/** @type {keyof typeof NAMES} */ (name)] ?? name;
-  show(`Starting ${title}…`, "This takes some seconds. The page opens by itself.");
+  show(translate("startingNamed", { name: title }), translate("patience"));
   const response = await fetch(`/v1/editors/${encodeURIComponent(name)}/start`, { method: "POST", headers: { Accept: "application/json" } });
   const answer = await response.json().catch(() => null);
   if (response.ok) location.replace(answer.data.preview);
-  else show(`${title} does not run`, answer?.message ?? `the sandbox answered ${response.status}`, answer?.hint ?? "");
+  else show(translate("failed", { name: title }), answer?.message ?? translate("answered", { status: response.status }), answer?.hint ?? "");
 }
 
-start().catch(() => show("The sandbox does not answer", "Reload the page to try again."));
+fill(document, translate);
+start().catch(() => show(translate("silent"), translate("reload")));

@@ -1,5 +1,7 @@
 // Tabs of code, with a button that copies the chosen one.
 
+import { translate } from "/static/home/folded_strings.js";
+
 export class CodeTabs {
   /**
    * @param {HTMLElement} section
@@ -10,14 +12,22 @@ export class CodeTabs {
     this.code = /** @type {HTMLElement} */ (section.querySelector("code"));
     this.copy = /** @type {HTMLButtonElement} */ (section.querySelector(".copy"));
     this.byName = byName;
+    this.selected = Object.keys(byName)[0];
     this.tabs.replaceChildren(...Object.keys(byName).map((name) => this.#tab(name)));
     this.tabs.addEventListener("keydown", (event) => this.#move(event));
     this.copy.addEventListener("click", () => this.#copy());
-    this.select(Object.keys(byName)[0]);
+    this.select(this.selected);
+  }
+
+  /** Show other code under the same names. @param {Record<string, string>} byName */
+  fill(byName) {
+    this.byName = byName;
+    this.select(this.selected);
   }
 
   /** @param {string} name */
   select(name) {
+    this.selected = name;
     this.code.textContent = this.byName[name];
     for (const tab of this.tabs.children) {
       const chosen = tab.textContent === name;
@@ -51,8 +61,8 @@ export class CodeTabs {
 
   async #copy() {
     const done = await copied(this.code).catch(() => false);
-    this.copy.textContent = done ? "Copied" : "Selected";
-    setTimeout(() => (this.copy.textContent = "Copy"), 1500);
+    this.copy.textContent = translate(done ? "copied" : "selected");
+    setTimeout(() => (this.copy.textContent = translate("copy")), 1500);
   }
 }
 

@@ -1,12 +1,17 @@
-// The home page at /: readiness, panes to open, and what this computer is.
+// The home page at /: the state of the work, and below it how to connect an agent and what this computer is.
 
+import "/static/bar/bar.js";
 import { call } from "/static/api.js";
+import { driverText } from "/static/bar/driver.js";
+import { fill, person } from "/static/strings.js";
+import { element } from "/static/home/elements.js";
 import { Panes } from "/static/home/panes.js";
 import { PortList } from "/static/home/port_list.js";
-import { StatusList } from "/static/home/status_list.js";
-import { CodeTabs } from "/static/home/code_tabs.js";
-import { connectSnippets } from "/static/home/snippets.js";
+import { translate } from "/static/home/strings.js";
+import { loadStyle } from "/static/style_sheet.js";
 import { Thumbnail } from "/static/home/thumbnail.js";
+
+/** @typedef {import("/static/bar/lease.js").Control} Control */
 
 const STARTING_MS = 1000;
 const READY_MS = 15000;
@@ -14,13 +19,23 @@ const READY_MS = 15000;
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 
-const readiness = find("#readiness");
-const states = new StatusList(find("#states"));
-const checks = new StatusList(find("#checks"));
-const servers = new StatusList(find("#servers"));
-const panes = new Panes(find("#panes"), find("#layouts"));
+fill(document, translate);
+
+const bar = /** @type {import("/static/bar/bar.js").TandemBar} */ (find("tandem-bar"));
+const connect = /** @type {HTMLDetailsElement} */ (find("#connect"));
+const panes = new Panes([...document.querySelectorAll("[data-pane]")].map((card) => /** @type {HTMLElement} */ (card)), arrange);
 const { browser, editor, notebook, terminal } = panes.byName;
-const thumbnail = new Thumbnail(picture());
+const picture = element("img", { alt: translate("picture"), hidden: true });
+find("#live").append(picture);
+const thumbnail = new Thumbnail(picture);
+const ports = new PortList(find("#ports"), showShares);
+/** @type {import("/static/home/share_list.js").ShareList | undefined} */
+let shares;
+/** @type {import("/static/home/operator.js").Components | undefined} */
+let components;
+let hasDesktop = false;
+const { promise: agentSeen, resolve: seeAgent } = Promise.withResolvers();
+let covered = "";
 
 /** Poll readiness: often until everything is ready, and only while the page is visible. */
 async function watchReadiness() {
@@ -30,29 +45,30 @@ async function watchReadiness() {
 
 async function showReadiness() {
   try {
-    const { status, components } = await call("GET", "/readyz", { whole: true, accepted: [503] });
-    show(readiness, status === "ready" ? "Ready" : "Starting", status === "ready" ? "good" : "waiting");
-    showDesktop(components ?? {});
-    states.show(Object.entries(components ?? {}).map(([name, state]) => ({ name, state, tone: state === "ready" ? "good" : "bad" })));
+    const { status, components: states } = await call("GET", "/readyz", { whole: true, accepted: [503] });
+    show(find("#readiness"), translate(status === "ready" ? "ready" : "starting"), status === "ready" ? "good" : "waiting");
+    showDesktop(states ?? {});
+    components?.show(states ?? {});
     return status === "ready";
   } catch {
-    show(readiness, "Not answering", "bad");
+    show(find("#readiness"), translate("silent"), "bad");
     return false;
   }
 }
 
-/** @param {Record<string, string>} components */
+/** @param {Record<string, string>} states */
 function showDesktop({ stream, vnc }) {
-  browser.address = stream ? "/stream/" : "/vnc/index.html";
-  browser.allow(Boolean(stream || vnc), "No desktop here");
-  thumbnail.shown = Boolean(stream || vnc);
+  hasDesktop = Boolean(stream || vnc);
+  browser.allow(hasDesktop, translate("noDesktop"));
+  arrange();
 }
 
-/** Make the image element of the desktop's pane. */
-function picture() {
-  const made = Object.assign(document.createElement("img"), { alt: "The desktop as it is now", hidden: true });
-  browser.card.querySelector("header")?.after(made);
-  return made;
+/** Show the picture, or in its place the page itself, or who has hidden it. */
+function arrange() {
+  thumbnail.shown = hasDesktop && !browser.isOpen && !covered;
+  find("#live").hidden = !hasDesktop || browser.isOpen || Boolean(covered);
+  find("#cover").hidden = !covered || browser.isOpen;
+  find("#cover").textContent = covered;
 }
 
 /**
@@ -65,6 +81,32 @@ function show(shown, text, tone) {
   shown.className = `state ${tone}`;
 }
 
+/** @param {Control} control */
+function showControl(control) {
+  find("#drives").textContent = driverText(control);
+  browser.card.dataset.driver = bar.dataset.driver ?? "none";
+  covered = control.private && !control.you.sees ? translate("covered", { name: person(control.private) }) : "";
+  arrange();
+  if (control.agent_seen) seeAgent(undefined);
+  showWaiting(control.state === "agent" && !control.agent_seen);
+}
+
+/** While there never was an agent, how to connect one comes first. @param {boolean} waits */
+function showWaiting(waits) {
+  if (connect.hasAttribute("data-waiting") === waits) return;
+  connect.toggleAttribute("data-waiting", waits);
+  find("#connect-title").textContent = translate(waits ? "waiting" : "connect");
+  if (waits) {
+    find("main tandem-requests").after(connect);
+    connect.open = true;
+  }
+}
+
+bar.addEventListener("control", (event) => showControl(/** @type {CustomEvent} */ (event).detail.control));
+bar.addEventListener("ports", (event) => ports.show(/** @type {CustomEvent} */ (event).detail.ports));
+if (bar.lease.now) showControl(bar.lease.now);
+if (bar.ports) ports.show(bar.ports);
+
 /** Show which editors this image has. */
 async function showEditors() {
   /** @type {{editors: {name: string, installed: boolean}[]}} */
@@ -76,49 +118,98 @@ async function showEditors() {
   ];
   for (const [pane, name] of shown) {
     const found = editors.find((each) => each.name === name);
-    pane.allow(Boolean(found?.installed), found ? "Not installed" : "Left out");
+    pane.allow(Boolean(found?.installed), translate(found ? "notInstalled" : "leftOut"));
   }
+  find("#tools").hidden = false;
 }
 
-async function showMachine() {
-  const { version, home_dir: home, workspace, detail } = await call("GET", "/v1/sandbox", { whole: true });
-  const { os, os_version: release, arch, user, timezone } = detail.system;
-  const facts = { System: `${os} ${release}, ${arch}`, User: user, Home: home, Workspace: workspace, "Time zone": timezone, Version: version };
-  find("#facts").replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [text("dt", name), text("dd", value)]));
+/** Show the links to ports. What lists them is loaded with the first one. */
+async function showShares() {
+  const found = await call("GET", "/v1/ports/shares");
+  if (shares) return shares.show(found);
+  if (!found.length) return undefined;
+  const { ShareList } = await import("/static/home/share_list.js");
+  shares ??= new ShareList(find("#shares"), find("#shares-part"), (id) => ports.forget(id));
+  return shares.watch(found);
 }
 
-/**
- * @param {string} name
- * @param {string} content
- */
-function text(name, content) {
-  const made = document.createElement(name);
-  made.textContent = content;
-  return made;
+/** Show the terminal's last lines, and give what reads them again. @returns {Promise<() => void>} */
+async function showTerminal() {
+  const [{ TerminalLines }, { home_dir: home }] = await Promise.all([import("/static/home/terminal_lines.js"), call("GET", "/v1/sandbox", { whole: true })]);
+  const lines = new TerminalLines({ lines: find("#lines"), session: find("#session"), none: find("#no-lines") }, home);
+  await lines.read();
+  return () => lines.soon();
 }
 
-async function showGuarantees() {
-  /** @type {{checks: {name: string, status: "holds" | "lost" | "unknown", detail: string, hint: string | null}[]}} */
-  const { checks: found } = await call("GET", "/v1/doctor");
-  const tones = /** @type {const} */ ({ holds: "good", lost: "waiting", unknown: "" });
-  checks.show(found.map(({ name, status, detail, hint }) => ({ name, state: status, tone: tones[status], detail, hint })));
+/** Show the last acts, once there was an agent. @param {string} caller @param {Promise<() => void>} acted */
+async function showActs(caller, acted) {
+  await agentSeen;
+  const { LastActs } = await import("/static/home/last_acts.js");
+  const acts = new LastActs(find("#acts"), caller, () => acted.then((soon) => soon()));
+  find("#acts-card").hidden = !(await acts.start());
 }
 
-async function showServers() {
-  /** @type {{name: string, state: string, tools: number | null, reason: string | null}[]} */
-  const found = await call("GET", "/v1/mcp/status");
-  const tones = /** @type {Record<string, "good" | "waiting" | "bad" | "">} */ ({ running: "good", starting: "waiting", failed: "bad" });
-  const words = /** @type {Record<string, string>} */ ({ stopped: "ready when needed" });
-  const rows = found.map(({ name, state, reason }) => ({ name, state: words[state] ?? state, tone: tones[state] ?? "", hint: reason }));
-  if (rows.length) servers.show(rows);
-  else servers.fail("None but the sandbox's own");
+/** @param {"admin" | "other" | "none"} keys */
+function offerConnect(keys) {
+  connect.hidden = false;
+  let shown = false;
+  const show = async () => {
+    if (shown || !connect.open) return;
+    shown = true; // two events may come before the module does
+    (await import("/static/home/connect.js")).showConnect(find("#connect-body"), keys);
+  };
+  connect.addEventListener("toggle", show);
+  const asked = () => (connect.open ||= location.hash === "#connect");
+  addEventListener("hashchange", asked);
+  asked();
+  void show(); // it may have been opened before
 }
 
-async function showCaller() {
+/** Say how many protections are off; the whole list is loaded when it is unfolded. */
+async function offerOperator() {
+  const operator = /** @type {HTMLDetailsElement} */ (find("#operator"));
+  operator.hidden = false;
+  const diagnosis = call("GET", "/v1/doctor");
+  let shown = false;
+  operator.addEventListener("toggle", async () => {
+    if (shown || !operator.open) return;
+    shown = true;
+    const { Components, showOperator } = await import("/static/home/operator.js");
+    components = new Components(find("#states"));
+    showOperator(diagnosis);
+    await showReadiness();
+  });
+  const { checks, lost } = await diagnosis;
+  find("#protections").textContent = translate(lost.length ? "someOff" : "allOn", { off: lost.length, all: checks.length });
+}
+
+/** Load an element of the page when one scrolls to it, once all above has its place. @param {string} tag @param {string} module without its ending */
+function offerInSight(tag, module) {
+  const sight = new IntersectionObserver((seen) => {
+    if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+    sight.disconnect();
+    loadStyle(`${module}.css`);
+    import(`${module}.js`);
+  });
+  sight.observe(find(tag));
+}
+
+/** Show what the caller may see and use, and nothing else. */
+async function begin() {
   const { caller, scopes } = await call("GET", "/auth", { whole: true });
-  terminal.allow(scopes.split(" ").includes("shell"), "Not for you");
-  find("#caller").textContent = caller.split("#")[0];
-  find("#sign-out").hidden = caller.split("#")[0] === "anyone";
+  const may = (/** @type {string} */ scope) => scopes.split(" ").includes(scope);
+  thumbnail.allowed = may("browser");
+  terminal.card.hidden = !may("shell");
+  find("#ports-section").hidden = !may("code");
+  find("tandem-network").hidden = !may("shell");
+  find("tandem-network").toggleAttribute("manages", may("admin"));
+  if (may("code")) showShares().catch(() => {});
+  /** @type {Promise<() => void>} */
+  const terminals = may("shell") ? showTerminal().catch(() => () => {}) : Promise.resolve(() => {});
+  if (may("shell")) offerConnect(caller.startsWith("anyone") ? "none" : may("admin") ? "admin" : "other");
+  const shown = [may("shell") && showEditors(), may("admin") && offerOperator(), terminals];
+  if (may("admin")) showActs(caller, terminals).catch(() => {});
+  await Promise.allSettled(shown);
 }
 
 /** @type {HTMLFormElement} */ (find("#preview")).addEventListener("submit", (event) => {
@@ -126,19 +217,8 @@ async function showCaller() {
   open(`/proxy/${Number(/** @type {HTMLInputElement} */ (find("#port")).value)}/`, "_blank", "noopener");
 });
 
-find("#sign-out").addEventListener("click", async () => {
-  await call("DELETE", "/v1/session");
-  location.reload();
+Promise.all([watchReadiness(), begin().catch(() => {})]).then(() => {
+  panes.restore();
+  offerInSight("tandem-network", "/static/network/network");
+  offerInSight("tandem-checkpoints", "/static/checkpoints/checkpoints");
 });
-
-new CodeTabs(find("#snippets"), connectSnippets(location.origin));
-new PortList(find("#ports")).watch();
-showServers().catch((error) => servers.fail(error.message));
-const known = [
-  watchReadiness(),
-  showCaller().catch(() => {}),
-  showEditors().catch(() => {}),
-  showMachine().catch((error) => find("#facts").replaceChildren(text("dd", error.message))),
-];
-Promise.all(known).then(() => panes.restore());
-showGuarantees().catch((error) => checks.fail(error.message));

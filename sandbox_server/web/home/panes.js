@@ -1,16 +1,18 @@
-// The panes of the home page: desktop, terminal, editor and notebook, each opened in an iframe or on a page of its own.
+// The panes of the home page: screen, terminal, editor and notebook. Each opens as a page; the first two also in an iframe, here.
+
+import { element, quiet } from "/static/home/elements.js";
+import { translate } from "/static/home/strings.js";
 
 const KEY = "panes";
 
 /**
- * @typedef {{layout: "grid" | "rows", open: string[], large: string}} Remembered
- * @typedef {{address: string, page?: string, apart?: boolean}} Place `page`: its address as a page of its own; `apart`: it is the agent's, has its
- *   own origin and is never framed here
+ * @typedef {{open: string[], large: string}} Remembered
+ * @typedef {{address: string, apart?: boolean}} Place `apart`: it is the agent's, has its own origin and is never framed here
  */
 
 /** @type {Record<string, Place>} */
 const PLACES = {
-  browser: { address: "/vnc/index.html", page: "/view" },
+  browser: { address: "/view" },
   terminal: { address: "/terminal" },
   editor: { address: "/code-server/", apart: true },
   notebook: { address: "/jupyter/", apart: true },
@@ -27,15 +29,15 @@ class Pane {
     this.card = card;
     this.name = card.dataset.pane ?? "";
     this.place = place;
+    this.changed = changed;
     this.state = /** @type {HTMLElement} */ (card.querySelector(".state"));
-    this.here = button("Open here", () => (this.open(), changed()));
-    this.large = button("Enlarge", () => (this.enlarge(!this.isLarge), changed()));
-    this.shut = button("Close", () => (this.close(), changed()));
-    this.alone = Object.assign(document.createElement("a"), { className: "button quiet", textContent: "Own page" });
-    const line = Object.assign(document.createElement("div"), { className: "line" });
-    line.append(this.here, this.large, this.shut, this.alone);
-    card.append(line);
-    this.address = place.address;
+    this.here = quiet(translate("here"), () => (this.open(), changed()));
+    this.large = quiet(translate("enlarge"), () => (this.enlarge(!this.isLarge), changed()));
+    this.shut = quiet(translate("close"), () => (this.close(), changed()));
+    this.alone = element("a", { className: "button small", textContent: translate("own"), href: place.address });
+    const title = card.querySelector("h2, h3")?.textContent ?? "";
+    for (const each of [this.alone, this.here, this.large, this.shut]) each.setAttribute("aria-label", `${each.textContent}: ${title}`);
+    card.append(element("div", { className: "line" }, this.alone, this.here, this.large, this.shut));
     this.#arrange();
   }
 
@@ -47,18 +49,12 @@ class Pane {
     return this.card.classList.contains("large");
   }
 
-  /** @param {string} address of its page */
-  set address(address) {
-    this.place = { ...this.place, address };
-    this.alone.href = this.place.page ?? address;
-  }
-
   /**
    * Set whether it can be opened.
    * @param {boolean} available
    * @param {string} [reason]
    */
-  allow(available, reason = "Not installed") {
+  allow(available, reason = translate("notInstalled")) {
     this.unavailable = !available;
     this.show(available ? "" : reason, "");
     this.#arrange();
@@ -68,7 +64,7 @@ class Pane {
   open() {
     if (this.isOpen || this.unavailable || this.place.apart) return;
     this.frame = document.createElement("iframe");
-    this.frame.title = this.card.querySelector("h3")?.textContent ?? "";
+    this.frame.title = this.card.querySelector("h2, h3")?.textContent ?? "";
     this.frame.allow = "clipboard-read; clipboard-write; fullscreen; autoplay";
     this.frame.src = this.#left() ?? this.place.address;
     this.frame.addEventListener("load", () => this.frame?.contentDocument?.documentElement.classList.add("framed"));
@@ -96,9 +92,10 @@ class Pane {
     this.#arrange();
   }
 
-  /** @param {boolean} large whether it fills the row */
+  /** @param {boolean} large whether it fills the row, with its header in sight */
   enlarge(large) {
     this.card.classList.toggle("large", large && this.isOpen);
+    if (this.isLarge) this.card.scrollIntoView({ block: "start" });
     this.#arrange();
   }
 
@@ -116,66 +113,46 @@ class Pane {
     this.here.hidden = this.isOpen || Boolean(this.unavailable) || Boolean(this.place.apart);
     this.alone.hidden = Boolean(this.unavailable);
     this.large.hidden = this.shut.hidden = !this.isOpen;
-    this.large.textContent = this.isLarge ? "Shrink" : "Enlarge";
+    this.large.textContent = translate(this.isLarge ? "shrink" : "enlarge");
+    this.large.setAttribute("aria-label", `${this.large.textContent}: ${this.card.querySelector("h2, h3")?.textContent ?? ""}`);
     this.state.hidden = !this.state.textContent;
   }
 }
 
 export class Panes {
   /**
-   * @param {HTMLElement} grid
-   * @param {HTMLElement} layouts the buttons that choose a layout
+   * @param {HTMLElement[]} cards
+   * @param {() => void} changed when one was opened or closed
    */
-  constructor(grid, layouts) {
-    this.grid = grid;
-    this.layouts = /** @type {HTMLElement[]} */ ([...layouts.children]);
-    const cards = /** @type {HTMLElement[]} */ ([...grid.children]);
-    const made = cards.map((card) => new Pane(card, PLACES[card.dataset.pane ?? ""], () => this.#remember()));
+  constructor(cards, changed = () => {}) {
+    const made = cards.map((card) => new Pane(card, PLACES[card.dataset.pane ?? ""], () => (this.#remember(), changed())));
     this.byName = Object.fromEntries(made.map((pane) => [pane.name, pane]));
+    this.changed = changed;
     addEventListener("pagehide", () => made.forEach((pane) => pane.leave()));
-    for (const each of this.layouts) {
-      each.addEventListener("click", () => (this.#arrange(each.dataset.layout ?? "grid"), this.#remember()));
-    }
   }
 
   /** Open the panes that were open when the page was left. */
   restore() {
-    const { layout, open, large } = remembered();
-    this.#arrange(layout);
+    const { open, large } = remembered();
     open.forEach((name) => this.byName[name]?.open());
     this.byName[large]?.enlarge(true);
-  }
-
-  /** @param {string} layout */
-  #arrange(layout) {
-    this.grid.dataset.layout = layout;
-    for (const each of this.layouts) each.setAttribute("aria-pressed", String(each.dataset.layout === layout));
+    this.changed();
   }
 
   #remember() {
     const all = Object.values(this.byName);
     const open = all.filter((pane) => pane.isOpen).map((pane) => pane.name);
     const large = all.find((pane) => pane.isLarge)?.name ?? "";
-    localStorage.setItem(KEY, JSON.stringify({ layout: this.grid.dataset.layout, open, large }));
+    localStorage.setItem(KEY, JSON.stringify({ open, large }));
   }
 }
 
 /** @returns {Remembered} */
 function remembered() {
-  const nothing = { layout: /** @type {const} */ ("grid"), open: [], large: "" };
+  const nothing = { open: [], large: "" };
   try {
     return { ...nothing, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
   } catch {
     return nothing;
   }
-}
-
-/**
- * @param {string} text
- * @param {() => unknown} act
- */
-function button(text, act) {
-  const made = Object.assign(document.createElement("button"), { className: "button quiet", type: "button", textContent: text });
-  made.addEventListener("click", act);
-  return made;
 }

@@ -1,73 +1,46 @@
 // The ports that the agent's programs listen on: each opens as a page, and can be shared by a link.
 
-import { call } from "/static/api.js";
-
-const SHARED_SECONDS = 3600;
-const FORBIDDEN = 403;
+import { element, quiet } from "/static/home/elements.js";
+import { translate } from "/static/home/strings.js";
 
 /** @typedef {{port: number, process: {command: string} | null, url: string}} Port */
 
 export class PortList {
-  /** @param {HTMLElement} list */
-  constructor(list) {
-    this.list = list;
-    this.shown = "";
-  }
-
-  /** Load them now and whenever the page gets the focus. Polling would keep the agent's box from ever being idle. */
-  watch() {
-    this.#refresh();
-    addEventListener("focus", () => this.#refresh());
-  }
-
-  async #refresh() {
-    try {
-      const { ports } = await call("GET", "/v1/ports");
-      if (JSON.stringify(ports) !== this.shown) this.#show(ports);
-      this.shown = JSON.stringify(ports);
-    } catch (error) {
-      const refused = /** @type {{status?: number}} */ (error).status === FORBIDDEN;
-      this.list.replaceChildren(item(refused ? "You may not see these" : "Not answering"));
-    }
-  }
-
-  /** @param {Port[]} ports */
-  #show(ports) {
-    const rows = ports.map((port) => this.#row(port));
-    this.list.replaceChildren(...(rows.length ? rows : [item("Nothing listens")]));
-  }
-
-  /** @param {Port} port */
-  #row({ port, process }) {
-    const row = item("");
-    const link = Object.assign(document.createElement("a"), { href: `/proxy/${port}/`, target: "_blank", rel: "noopener", textContent: `${port}` });
-    const share = Object.assign(document.createElement("button"), { className: "button quiet small", textContent: "Share" });
-    share.title = "Copy a link that shows this port to anybody for an hour";
-    share.addEventListener("click", () => this.#share(row, share, port));
-    row.append(link, share);
-    if (process) row.append(Object.assign(document.createElement("small"), { textContent: process.command, title: process.command }));
-    return row;
-  }
+  /** @type {Map<number, HTMLElement>} */
+  #rows = new Map();
 
   /**
-   * @param {HTMLElement} row
-   * @param {HTMLButtonElement} button
-   * @param {number} port
+   * @param {HTMLElement} list
+   * @param {() => void} shared when there is a new link
    */
-  async #share(row, button, port) {
-    try {
-      const { url } = await call("POST", `/v1/ports/${port}/share`, { body: { ttl: SHARED_SECONDS } });
-      row.querySelector("code")?.remove();
-      row.append(Object.assign(document.createElement("code"), { textContent: url }));
-      await navigator.clipboard?.writeText(url);
-      button.textContent = navigator.clipboard ? "Copied" : "Shared";
-    } catch (error) {
-      button.textContent = /** @type {Error} */ (error).message;
-    }
+  constructor(list, shared) {
+    this.list = list;
+    this.shared = shared;
   }
-}
 
-/** @param {string} text */
-function item(text) {
-  return Object.assign(document.createElement("li"), { textContent: text });
+  /** Show what is open now. A row that stays is kept, with what is open in it. @param {Port[]} ports */
+  show(ports) {
+    const before = this.#rows;
+    this.#rows = new Map(ports.map((each) => [each.port, before.get(each.port) ?? this.#row(each.port)]));
+    for (const { port, process } of ports) {
+      const program = /** @type {HTMLElement} */ (this.#rows.get(port)?.querySelector("small"));
+      program.textContent = program.title = process?.command ?? "";
+    }
+    const wanted = this.#rows.size ? [...this.#rows.values()] : [element("li", { className: "muted", textContent: translate("noPorts") })];
+    if (wanted.length !== this.list.children.length || wanted.some((row, at) => row !== this.list.children[at])) this.list.replaceChildren(...wanted);
+  }
+
+  /** Take away the text of a link that was revoked. @param {string} id */
+  forget(id) {
+    this.list.querySelector(`[data-share="${CSS.escape(id)}"]`)?.remove();
+  }
+
+  /** @param {number} port */
+  #row(port) {
+    const link = element("a", { href: `/proxy/${port}/`, target: "_blank", rel: "noopener", textContent: `${port}` });
+    const share = quiet(translate("share"), async () => (await import("/static/home/share_form.js")).toggleShareForm(row, port, this.shared));
+    share.setAttribute("aria-label", translate("sharePort", { port }));
+    const row = element("li", {}, link, element("small"), share);
+    return row;
+  }
 }

@@ -1,8 +1,12 @@
 // A list of names, each with a state and a hint.
 
+import { element } from "/static/home/elements.js";
+
 /** @typedef {{name: string, state: string, tone: "good" | "waiting" | "bad" | "", hint?: string | null, detail?: string}} Row */
 
 export class StatusList {
+  #shown = "";
+
   /** @param {HTMLElement} list */
   constructor(list) {
     this.list = list;
@@ -10,37 +14,21 @@ export class StatusList {
 
   /** @param {Row[]} rows */
   show(rows) {
-    this.list.replaceChildren(...rows.map((row) => this.#item(row)));
+    const now = JSON.stringify(rows);
+    if (now !== this.#shown) this.list.replaceChildren(...rows.map(item));
+    this.#shown = now;
   }
 
   /** @param {string} message */
   fail(message) {
     this.show([{ name: message, state: "", tone: "" }]);
   }
-
-  /** @param {Row} row */
-  #item({ name, state, tone, hint, detail }) {
-    const item = document.createElement("li");
-    item.append(element("span", name.replaceAll("_", " ")));
-    if (state) {
-      const shown = element("span", state);
-      shown.className = `state ${tone}`;
-      shown.title = detail ?? "";
-      item.append(shown);
-    }
-    if (hint) {
-      item.append(element("small", hint));
-    }
-    return item;
-  }
 }
 
-/**
- * @param {string} name
- * @param {string} text
- */
-function element(name, text) {
-  const made = document.createElement(name);
-  made.textContent = text;
+/** @param {Row} row */
+function item({ name, state, tone, hint, detail }) {
+  const made = element("li", {}, element("span", { textContent: name }));
+  if (state) made.append(element("span", { className: `state ${tone}`, title: detail ?? "", textContent: state }));
+  if (hint) made.append(element("small", { textContent: hint }));
   return made;
 }

@@ -1,5 +1,8 @@
 // The sign-in page: exchanges a key for a ticket and opens the requested page with it. The response sets the cookie and drops the ticket.
 
+import { fill } from "/static/strings.js";
+import { translate } from "./strings.js";
+
 const form = /** @type {HTMLFormElement} */ (document.querySelector("#sign-in"));
 const problem = /** @type {HTMLElement} */ (document.querySelector("#problem"));
 const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
@@ -14,14 +17,14 @@ async function exchange(key) {
   try {
     response = await fetch("/tickets", { method: "POST", headers: { Authorization: `Bearer ${key}` }, credentials: "omit" });
   } catch {
-    throw new Error("The sandbox does not answer. Is it still running?");
+    throw new Error(translate("silent"));
   }
   const body = await response.json().catch(() => ({}));
   if (response.status === 401) {
     throw new Error(refusal(body.message));
   }
   if (!response.ok) {
-    throw new Error(body.message ?? `The sandbox answered ${response.status}.`);
+    throw new Error(body.message ?? translate("answered", { status: response.status }));
   }
   return body.ticket;
 }
@@ -31,8 +34,8 @@ async function exchange(key) {
  * @param {string | undefined} message
  */
 function refusal(message) {
-  if (!message || /neither|no key|sign in/.test(message)) {
-    return "This is not the key of this sandbox.";
+  if (!message || /^wrong key|sign in/.test(message)) {
+    return translate("wrongKey");
   }
   return `${message[0].toUpperCase()}${message.slice(1)}.`;
 }
@@ -43,10 +46,23 @@ function refusal(message) {
  */
 function address(ticket) {
   const url = new URL(location.href);
+  url.searchParams.delete("api_key");
   url.searchParams.set("ticket", ticket);
   return url.href;
 }
 
+/** Tell whoever opened a link why they are asked to sign in: one that works leads past this page. */
+function explain() {
+  const asked = new URL(location.href).searchParams;
+  /** @type {HTMLElement} */ (document.querySelector("#used")).hidden = !asked.has("ticket");
+  if (!asked.has("api_key")) return;
+  problem.textContent = translate("wrongKey");
+  problem.hidden = false;
+}
+
+fill(document, translate);
+document.title = `${translate("page")} · Tandem`;
+explain();
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   button.disabled = true;

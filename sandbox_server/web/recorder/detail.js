@@ -1,6 +1,8 @@
 // What one row of the list opens: request and outcome, output, what was asked and answered, what a person changed with pictures of before and after.
 
-import { element, pieces } from "./elements.js";
+import { element } from "/static/checkpoints/elements.js";
+import { size } from "/static/checkpoints/format.js";
+import { pieces } from "./elements.js";
 import { fields, listed, number, printable, shortText } from "./fields.js";
 import { actorOf } from "./rows.js";
 import { answerOf, changesOf, nameOf, resultOf, sentence } from "./sentences.js";
@@ -23,13 +25,15 @@ const SHOWN = new Set(["command", "cmd", "code"]);
  * @property {(n: number) => Promise<Entry>} read one event whole
  * @property {(at: number) => void} play from a moment
  * @property {(at: number) => void} link to a moment
+ * @property {() => boolean} mayGoBack whether the reader may restore files
+ * @property {(row: Row, place: HTMLElement) => void} goBack ask in a place whether the files go back to before a row
  */
 
 /** @param {Row} row @param {string | null} me @param {DetailActions} actions */
 export function detail(row, me, actions) {
   const [entry] = row.entries;
   const place = element("div", "detail");
-  place.append(...(row.entries.length > 1 ? [burst(row, me)] : whole(entry, row, me)), buttons(row, actions));
+  place.append(...(row.entries.length > 1 ? [burst(row, me)] : whole(entry, row, me)), ...buttons(row, actions));
   const unread = [entry, row.ended].find((each) => each?.more);
   if (unread) fill(/** @type {HTMLElement} */ (place.querySelector(".output")), unread, actions);
   return place;
@@ -63,7 +67,7 @@ function texts(entry, row) {
     ...(output ? [block("output", translate("loading"), "output")] : []),
     ...(entry.kind === "command" && entry.operation && !output ? [element("p", "muted", translate("noOutput"))] : []),
     ...(entry.error ? [block("error", long(entry.error))] : []),
-    ...(entry.reason ? [block("reason", long(entry.reason))] : []),
+    ...(entry.reason ? [block(entry.kind === "egress" ? "outcome" : "reason", long(entry.reason))] : []),
     ...(entry.note ? [block("note", long(entry.note))] : []),
   ];
 }
@@ -89,6 +93,7 @@ function about(entry, row, me) {
     ["answer", closed ? answerOf(closed) : ""],
     ["outcome", entry.operation ? [told, shortText(result.status)].filter(Boolean).join(" · ") : ""],
     ["took", entry.ms === undefined ? "" : duration(number(entry.ms) ?? 0)],
+    ...connection(entry),
     ["session", shortText(entry.session ?? fields(entry.request).session_id)],
     ["scope", listed(entry.scope).map((reach) => (["gui", "cdp", "shell"].includes(String(reach)) ? translate(/** @type {StringKey} */ (reach)) : shortText(reach))).join(", ")],
     ["note", number(entry.note_length) ? translate("noteLength", { count: /** @type {number} */ (entry.note_length) }) : ""],
@@ -99,10 +104,23 @@ function about(entry, row, me) {
   return found.filter(([, value]) => value).map(([key, value]) => [translate(key), value]);
 }
 
-/** The fields of a request, by their own names. @param {Entry} entry @returns {[string, string][]} */
+/** What is known of a connection. @param {Entry} entry @returns {[StringKey, string][]} */
+function connection(entry) {
+  const { host, port, protocol, address, rule, process, request: asked, bytes_sent: sent, bytes_received: received } = fields(entry);
+  if (entry.kind !== "egress") return [["rule", shortText(rule)]];
+  const moved = { sent: size(number(sent) ?? 0), received: size(number(received) ?? 0) };
+  return [
+    ["place", [shortText(host, 255), shortText(port), shortText(protocol), shortText(address), shortText(asked, 200)].filter(Boolean).join(" · ")],
+    ["rule", shortText(rule)],
+    ["program", shortText(process, 300)],
+    ["bytesMoved", number(sent) === null ? "" : translate("bytesBoth", moved)],
+  ];
+}
+
+/** The fields of a request, and the details of an approval, by their own names. @param {Entry} entry @returns {[string, string][]} */
 function request(entry) {
-  return Object.entries(fields(entry.request))
-    .filter(([name]) => !SHOWN.has(name))
+  const asked = Object.entries(fields(entry.request)).filter(([name]) => !SHOWN.has(name));
+  return [...asked, ...Object.entries(fields(fields(entry).details))]
     .map(([name, value]) => [shortText(name), shortText(typeof value === "object" ? JSON.stringify(value) : value, 300)]);
 }
 
@@ -165,5 +183,15 @@ function buttons(row, actions) {
     button.onclick = () => act(row.from);
     place.append(button);
   }
-  return place;
+  return [place, ...goingBack(row, actions, place)];
+}
+
+/** A button to go back to before it, and the place where that is asked. @param {Row} row @param {DetailActions} actions @param {HTMLElement} tools @returns {HTMLElement[]} */
+function goingBack(row, actions, tools) {
+  if (!actions.mayGoBack()) return [];
+  const asked = element("div", "asked");
+  const button = element("button", "button quiet", translate("backBefore"));
+  button.onclick = () => actions.goBack(row, asked);
+  tools.append(button);
+  return [asked];
 }

@@ -1,7 +1,8 @@
 // The list of what happened, the latest first. Rows stay as they are while others are added; one of them may be open.
 
 import { detail } from "./detail.js";
-import { element, pieces } from "./elements.js";
+import { element } from "/static/checkpoints/elements.js";
+import { pieces } from "./elements.js";
 import { actorOf } from "./rows.js";
 import { driverOf, isFailed, nameOf, sentence, sentenceText } from "./sentences.js";
 import { moment, translate } from "./strings.js";
@@ -151,4 +152,4 @@ function kindOf({ kind, event }) {
   return KINDS.includes(kind) ? /** @type {import("./strings.js").StringKey} */ (kind) : "call";
 }
 
-const KINDS = ["command", "file", "input", "navigation", "control", "handoff", "receipt", "checkpoint", "access", "video", "call", "read", "log"];
+const KINDS = ["command", "file", "input", "navigation", "control", "handoff", "receipt", "checkpoint", "access", "egress", "video", "call", "read", "log"];

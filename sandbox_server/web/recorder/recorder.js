@@ -1,15 +1,19 @@
 // The page at /recorder: the audit log in sentences, its timeline, and the recordings of the screen.
 
+import "/static/checkpoints/checkpoints.js";
 import { call } from "/static/api.js";
+import "./connections.js";
 import { controlSpans, privateSpans, spanAt } from "./control_spans.js";
-import { element } from "./elements.js";
+import { element } from "/static/checkpoints/elements.js";
 import { EventList } from "./event_list.js";
 import { EventLog } from "./event_log.js";
+import { askToGoBack, checkpointMarks, openCheckpoint } from "./going_back.js";
 import { linkTo, momentOf } from "./moment_link.js";
 import { Recordings } from "./recordings.js";
 import { beginning, isActing, isNobodys, isViewer, rowsOf } from "./rows.js";
 import { whoOf } from "./sentences.js";
-import { language, moment, translate, zone } from "./strings.js";
+import { language } from "/static/strings.js";
+import { moment, translate, zone } from "./strings.js";
 import { Timeline } from "./timeline.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
@@ -25,6 +29,7 @@ const KINDS = /** @type {const} */ ([
   ["receipt", true],
   ["checkpoint", true],
   ["access", true],
+  ["egress", true],
   ["viewer", true],
   ["video", true],
   ["call", false],
@@ -41,6 +46,8 @@ const slider = /** @type {HTMLInputElement} */ (find("#slider"));
 let hidden = [];
 /** @type {string | null} */
 let me = null;
+/** @type {import("./timeline.js").Mark[]} */
+let checkpoints = [];
 let now = Date.now() / 1000;
 let waiting = false;
 /** Whether the moment was sought, and the list is not there yet. */
@@ -63,6 +70,7 @@ for (const [id, key] of /** @type {const} */ ([
   ["pin", "pin"],
   ["check", "check"],
   ["export", "export"],
+  ["undo", "checkpoint"],
   ["state", "loading"],
 ])) {
   find(`#${id}`).textContent = translate(key);
@@ -70,13 +78,23 @@ for (const [id, key] of /** @type {const} */ ([
 find("#times").textContent = translate("times", { zone: zone() });
 slider.setAttribute("aria-label", translate("slider"));
 
-const timeline = new Timeline(find("#timeline"), seek);
+const panel = /** @type {import("/static/checkpoints/checkpoints.js").TandemCheckpoints} */ (find("#checkpoints"));
+const timeline = new Timeline(find("#timeline"), seek, (id) => openCheckpoint(panel, id));
 const recordings = new Recordings(find("#video"), {
   time: (at) => showMoment(at),
   seek: (recorded) => (find("#unrecorded").hidden = recorded),
   state: (playing) => (find("#play").textContent = translate(playing ? "pause" : "play")),
 });
-const list = new EventList(find("#list"), { seek, read: (n) => log.read(n), play, link: (at) => void copyLink(at), earlier: () => void log.earlier(), later: () => void log.later() });
+const list = new EventList(find("#list"), {
+  seek,
+  read: (n) => log.read(n),
+  play,
+  link: (at) => void copyLink(at),
+  mayGoBack: () => panel.rights.make,
+  goBack: (row, place) => void askToGoBack(panel, row, place),
+  earlier: () => void log.earlier(),
+  later: () => void log.later(),
+});
 const log = new EventLog(drawSoon, (state) => showState(translate(state), state === "live" ? "good" : state === "past" ? "waiting" : "bad"));
 
 /** @param {string} text @param {"good" | "waiting" | "bad"} look */
@@ -102,7 +120,7 @@ function draw() {
   hidden = privateSpans(log.entries, until);
   const acts = log.entries.filter(isActing).map((entry) => /** @type {[number, number]} */ ([beginning(entry), entry.at])).sort(([one], [other]) => one - other);
   recordings.setActs(log.hasEarlier && acts.length ? [[0, acts[0][0]], ...acts] : acts);
-  timeline.show(entries, recordings.all, { drives: controlSpans(log.entries, until), hidden, me, until });
+  timeline.show(entries, recordings.all, { drives: controlSpans(log.entries, until), hidden, me, until, checkpoints });
   list.me = me;
   list.show(rowsOf(entries), log);
   showMoment(now);
@@ -147,6 +165,12 @@ async function copyLink(at) {
   history.replaceState(null, "", link);
   const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
   showState(translate(copied ? "copied" : "inAddress", { time: moment(at) }), "good");
+}
+
+/** Mark the checkpoints that there are; where there is no box, there are none. */
+async function markCheckpoints() {
+  checkpoints = await checkpointMarks().catch(() => []);
+  drawSoon();
 }
 
 function chosen() {
@@ -205,6 +229,9 @@ find("#check").onclick = () =>
     showState(ok ? translate("whole", { count: entries }) : translate("broken", { why: broken }), ok ? "good" : "bad");
   });
 addEventListener("hashchange", showLinked);
+find("tandem-bar").addEventListener("control", (event) => {
+  if (/** @type {CustomEvent} */ (event).detail.kind.startsWith("checkpoint:")) void markCheckpoints();
+});
 
 await attempt(() => recordings.load());
 if (!(await showLinked())) {
@@ -212,6 +239,7 @@ if (!(await showLinked())) {
   const last = recordings.all.at(-1);
   seek(last ? last.start : (log.entries.at(-1)?.at ?? now));
 }
+void markCheckpoints();
 await attempt(async () => {
   const { you } = await call("GET", "/v1/control");
   me = you.person ? you.name : null;

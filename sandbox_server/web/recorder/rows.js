@@ -5,6 +5,9 @@ import { isByHand } from "./acts.js";
 /** @typedef {import("./event_log.js").Entry} Entry */
 /** @typedef {{n: number, from: number, at: number, entries: Entry[], ended?: Entry}} Row `ended`: the closing event of a request, or of a streamed command */
 
+/** Filled by connections.js, which home does without. @type {Pick<typeof import("./connections.js"), "isRefused" | "likeness"> & {sentence: (entries: Entry[]) => import("./strings.js").Segment[]}} */
+export const connections = { sentence: () => [], isRefused: () => false, likeness: () => "" };
+
 /** Seconds between two inputs of one burst, at most. */
 const BURST_GAP = 10;
 const MAX_BURST = 200;
@@ -28,8 +31,17 @@ const NOBODYS = ["state", "countdown"];
 /** Whether an entry is nobody's act, and has no row. @param {Entry} entry */
 export const isNobodys = ({ kind, event }) => kind === "control" && NOBODYS.includes(event ?? "");
 
+/** Seconds between a checkpoint or a restore, and the event that tells the viewers of it. */
+const TOLD_SECONDS = 5;
+/** What is told of an operation that has an entry. @type {Record<string, string>} */
+const TOLD = { "checkpoint:made": "checkpoints.create_checkpoint", "checkpoint:restored": "checkpoints.restore_checkpoint" };
+
+/** Whether an entry tells viewers of another one's act. @param {Entry} entry @param {Entry[]} entries */
+const isToldOf = ({ kind, event, at }, entries) =>
+  kind === "control" && TOLD[event ?? ""] !== undefined && entries.some((other) => other.operation === TOLD[event ?? ""] && Math.abs(other.at - at) <= TOLD_SECONDS);
+
 /** Whether somebody acts by it: what merely reads, is open or watches is none. @param {Entry} entry */
-export const isActing = (entry) => !["read", "call", "log", "video"].includes(entry.kind) && !isViewer(entry) && !isNobodys(entry);
+export const isActing = (entry) => !["read", "call", "log", "video", "egress"].includes(entry.kind) && !isViewer(entry) && !isNobodys(entry);
 
 /** Who did it: of a receipt, who changed something. @param {Entry} entry @returns {Entry["actor"]} */
 export const actorOf = ({ kind, actor, receipt }) => (kind === "receipt" ? { type: "person", name: String(receipt?.person ?? "") } : actor);
@@ -47,7 +59,7 @@ export function rowsOf(entries) {
   const rows = [];
   for (const entry of entries) {
     const folded = entry.event === "ended" && entry.kind === "command" && begun.has(entry.request_id);
-    if (folded || reloads.has(entry) || isNobodys(entry) || isAnsweredAtOnce(entry, closings)) continue;
+    if (folded || reloads.has(entry) || isNobodys(entry) || isToldOf(entry, entries) || isAnsweredAtOnce(entry, closings)) continue;
     const last = rows.at(-1);
     if (last && extendsBurst(last, entry)) {
       last.entries.push(entry);
@@ -65,10 +77,17 @@ const isPlainInput = (entry) => entry.kind === "input" && (entry.outcome ?? "ok"
 /** @param {Row} row @param {Entry} entry */
 function extendsBurst(row, entry) {
   const last = /** @type {Entry} */ (row.entries.at(-1));
+  if (entry.kind === "egress") return isSameConnection(row, last, entry);
   return (
     isPlainInput(entry) && isPlainInput(last) && row.entries.length < MAX_BURST &&
     entry.actor.type === last.actor.type && entry.actor.name === last.actor.name && entry.at - last.at <= BURST_GAP
   );
+}
+
+/** Whether a connection belongs to the row of the one before. @param {Row} row @param {Entry} last @param {Entry} entry */
+function isSameConnection(row, last, entry) {
+  const { likeness } = connections;
+  return likeness(entry) !== "" && likeness(entry) === likeness(last) && row.entries.length < MAX_BURST && entry.at - last.at <= BURST_GAP;
 }
 
 /** The events that close another one, by what both have in common. @param {Entry[]} entries @returns {Map<string, Entry>} */

@@ -1,8 +1,11 @@
 // What happened, as a sentence: who did what, with which outcome.
 
 import { actOf, countsOf } from "./acts.js";
+import { approvalOf } from "./approvals.js";
 import { entryOf, fields, listed, number, shortText, shortUrl } from "./fields.js";
-import { duration, isKey, moment, personName, segments, translate, translateCount } from "./strings.js";
+import { connections } from "./rows.js";
+import { person } from "/static/strings.js";
+import { duration, isKey, moment, segments, translate, translateCount } from "./strings.js";
 
 /** @typedef {import("./event_log.js").Entry} Entry */
 /** @typedef {import("./rows.js").Row} Row */
@@ -10,7 +13,7 @@ import { duration, isKey, moment, personName, segments, translate, translateCoun
 /** @typedef {import("./strings.js").StringKey} StringKey */
 
 /** Placeholders that hold what a program wrote or reads. */
-const CODE = ["command", "path", "destination", "url", "what", "operation", "event", "tool", "server", "name", "outcome"];
+const CODE = ["command", "path", "destination", "url", "what", "operation", "event", "tool", "server", "name", "outcome", "program"];
 /** Changes that a receipt's sentence names. */
 const MAX_NAMED = 3;
 /** The state `given` leads to. @type {Record<string, StringKey>} */
@@ -18,9 +21,10 @@ const GIVEN = { agent: "givenAgent", shared: "givenShared" };
 /** @type {Record<string, StringKey>} */
 const CONTROL = {
   taken: "taken", released: "released", requested: "requested", withdrawn: "withdrawn", public: "privateOff", frozen: "paused", thawed: "resumed",
-  came: "came", left: "left", expelled: "expelled", countdown: "countdown", renewed: "renewed", answered: "answered",
+  connected: "agentConnected", came: "came", left: "left", expelled: "expelled", countdown: "countdown", renewed: "renewed", answered: "answered",
   "returned:idle": "returnedIdle", "returned:cap": "returnedCap", "returned:lost": "returnedLost",
   "private:focus": "privateFocus", "private:handoff": "privateHandoff",
+  paused: "pausedPrograms", resumed: "resumedPrograms", "checkpoint:made": "toldCheckpoint", "checkpoint:restored": "toldRestored",
 };
 /** @type {Record<string, StringKey>} */
 const LOG = { start: "recorderStart", stop: "recorderStop", file: "recorderFile" };
@@ -39,7 +43,7 @@ const STATUSES = {
 /** Whether it did not do what was asked. @param {Entry} entry @param {Entry} [ended] */
 export function isFailed(entry, ended) {
   const { exit_code: code, status } = resultOf(entry, ended);
-  if (entry.operation && entry.outcome !== "ok") return true;
+  if (connections.isRefused(entry) || (entry.operation && entry.outcome !== "ok")) return true;
   return entry.kind === "command" && ((number(code) ?? 0) !== 0 || ["error", "timed_out", "hard_timeout", "timeout"].includes(String(status)));
 }
 
@@ -55,12 +59,12 @@ export function driverOf({ type, name }, me) {
 /** Who it is, in a sentence. @param {Entry["actor"]} actor @param {string | null} me */
 export function whoOf(actor, me) {
   const driver = driverOf(actor, me);
-  return driver === "other" ? shortText(personName(actor.name)) || translate("somebody") : translate(driver);
+  return driver === "other" ? shortText(person(actor.name)) || translate("somebody") : translate(driver);
 }
 
 /** Who it is, by the full name. @param {Entry["actor"]} actor @param {string | null} me */
 export function nameOf(actor, me) {
-  const name = shortText(personName(actor.name));
+  const name = shortText(person(actor.name));
   const driver = driverOf(actor, me);
   if (driver === "system" || !name || name === "unknown") return translate(actor.type);
   return `${translate(driver === "you" ? "you" : actor.type)} · ${name}`;
@@ -69,6 +73,7 @@ export function nameOf(actor, me) {
 /** A row as a sentence in pieces. @param {Row} row @param {string | null} me @returns {Segment[]} */
 export function sentence(row, me) {
   const [entry] = row.entries;
+  if (entry.kind === "egress") return connections.sentence(row.entries);
   const who = whoOf(entry.actor, me);
   const say = entryOf(SAYINGS, entry.kind) ?? called;
   return row.entries.length > 1 || (entry.kind === "input" && entry.counts) ? [{ text: translate("burst", { who, list: burst(row.entries) }) }] : say(entry, who, me, row);
@@ -134,7 +139,7 @@ function control(entry, who, me) {
   if (event === "granted") return piece(entry.holder ? "granted" : "granted_agent", { who, to });
   if (event === "taken" && listed(entry.scope).join() === "shell") return piece("takenShell", { who });
   const key = entryOf(CONTROL, event) ?? (event.startsWith("private:") ? "privateOn" : null);
-  return key ? piece(key, { who }) : piece("otherControl", { who, event });
+  return key ? piece(key, { who, note: shortText(entry.note) }) : piece("otherControl", { who, event });
 }
 
 /** The answer to a request: the choice that was made, else the outcome. @param {Entry} entry */
@@ -147,12 +152,14 @@ export function answerOf(entry) {
 
 /** @type {Saying} */
 function handoff(entry, who, me, row) {
-  const reason = shortText(entry.reason, 160);
+  const approval = approvalOf(entry);
+  const reason = approval?.values.what ?? shortText(entry.reason, 160);
   if (entry.event === "claimed") return piece(reason ? "claimed" : "claimedBare", { who, reason });
   if (entry.event === "closed") {
     return piece(entryOf(UNANSWERED, entry.outcome) ?? (reason ? "answeredRequest" : "answeredBare"), { who, reason, answer: answerOf(entry) });
   }
-  return [...piece(reason ? "asked" : "askedBare", { who, reason }), ...(row.ended ? closing(row.ended, me) : [])];
+  const asked = approval ? piece(approval.key, { who, ...approval.values }) : piece(reason ? "asked" : "askedBare", { who, reason });
+  return [...asked, ...(row.ended ? closing(row.ended, me) : [])];
 }
 
 /** @param {Entry} ended @param {string | null} me */

@@ -1,26 +1,17 @@
-// The page's strings in English and Chinese. `?lang=` chooses the language, else the browser's.
+// The page's strings in English and Chinese.
 
-import { CHINESE } from "./chinese.js";
-import { ENGLISH } from "./english.js";
+import { language, translator } from "/static/strings.js";
 
-const requested = new URL(location.href).searchParams.get("lang") ?? navigator.language;
-export const language = requested.toLowerCase().startsWith("zh") ? "zh" : "en";
-const STRINGS = language === "zh" ? CHINESE : ENGLISH;
+/** Of the two languages only the one that is read is loaded. */
+const STRINGS = language === "zh" ? (await import("./chinese.js")).CHINESE : (await import("./english.js")).ENGLISH;
 
-/** @typedef {keyof typeof ENGLISH} StringKey */
+/** @typedef {keyof typeof import("./english.js").ENGLISH} StringKey */
 /** @typedef {{text: string, code?: boolean}} Segment a piece of a sentence; `code` is what a program wrote or reads */
 
 /** Whether there is a string of that key. @param {string} key @returns {key is StringKey} */
 export const isKey = (key) => Object.hasOwn(STRINGS, key);
 
-/**
- * A string with its placeholders filled.
- * @param {StringKey} key
- * @param {Record<string, string | number>} [values]
- */
-export function translate(key, values = {}) {
-  return STRINGS[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
-}
+export const translate = translator(STRINGS, STRINGS);
 
 /** The same where the number decides on the form. @param {StringKey} key @param {number} count @param {Record<string, string | number>} [values] */
 export function translateCount(key, count, values = {}) {
@@ -29,8 +20,11 @@ export function translateCount(key, count, values = {}) {
 }
 
 /** A string in pieces, of which those that fill a placeholder of `code` are marked. @param {StringKey} key @param {Record<string, string | number>} values @param {string[]} code @returns {Segment[]} */
-export function segments(key, values, code = []) {
-  return STRINGS[key]
+export const segments = (key, values, code = []) => segmentsOf(STRINGS[key], values, code);
+
+/** @param {string} text @param {Record<string, string | number>} values @param {string[]} code @returns {Segment[]} */
+export function segmentsOf(text, values, code) {
+  return text
     .split(/(\{\w+\})/)
     .filter(Boolean)
     .map((piece) => {
@@ -39,12 +33,6 @@ export function segments(key, values, code = []) {
       const text = String(values[name] ?? "");
       return code.includes(name) ? { text, code: true } : { text };
     });
-}
-
-/** How a person is named: the name, and a piece of the session where there is one. @param {string} name */
-export function personName(name) {
-  const [who, session] = name.split("#");
-  return session ? `${who} · ${session.slice(0, 4)}` : who;
 }
 
 const CLOCK = /** @type {const} */ ({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });

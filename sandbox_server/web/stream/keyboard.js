@@ -79,7 +79,7 @@ export class Keyboard {
     const pastes = down && event.key.toLowerCase() === "v" && (event.ctrlKey || event.metaKey) && !event.altKey;
     if (pastes) this.#awaitPaste();
     else event.preventDefault();
-    if (down && this.#held.has(event.code)) return; // the desktop repeats keys itself
+    if (down && (event.repeat || this.#held.has(event.code))) return; // the desktop repeats keys itself
     if (down) this.#held.set(event.code, keysym);
     else this.#held.delete(event.code);
     this.#after(() => this.send(encode.key(keysym, down)));

@@ -1,18 +1,21 @@
 // A viewer's connection to the stream, off the page's thread: the WebSocket, the data channels, the renderer and acknowledgements.
 
 import { decompress } from "/static/vendor/fzstd.mjs";
+import { isBlocked } from "../websocket_check.js";
+import { ConnectionWatch } from "./connection_watch.js";
 import { DATAGRAMS, DataChannels, WEBSOCKET } from "./data_channels.js";
 import { decodesH264 } from "./decoders/h264.js";
 import { ReorderBuffer } from "./reorder_buffer.js";
 import { Renderer } from "./renderer.js";
 import { AudioReceiver } from "./audio_receiver.js";
+import { SocketOpener } from "./socket_opener.js";
 import { VideoTrack } from "./video_track.js";
-import { DRIVES, HIDDEN, MAY_ACT, MAY_SPEAK, VERSION, parse, encode } from "./wire.js";
+import { DRIVES, HIDDEN, MAY_ACT, MAY_SPEAK, VERSION, isInput, parse, encode } from "./wire.js";
 
-const FIRST_DELAY_MS = 250;
-const LONGEST_DELAY_MS = 4000;
 const COUNT_MS = 1000;
-const PING_EVERY = 5;
+const MAX_PINGS = 8;
+/** How often a connection fails before it is asked whether this network lets WebSockets through at all. */
+const BLOCKED_AFTER = 2;
 /** A frame this small is acknowledged a little later, with those that follow it. */
 const LITTLE_BYTES = 1024;
 const HOLD_MS = 300;
@@ -20,15 +23,19 @@ const HOLD_MS = 300;
 export class StreamClient {
   /** @type {WebSocket | undefined} */
   #socket;
-  #delay = FIRST_DELAY_MS;
   #decodesH264 = false;
+  /** Whether the person's input is sent. It is dropped from the moment that the connection stalls until there is a picture again. */
+  #sendsInput = true;
+  /** How often no connection came about; undefined once the server has greeted. @type {number | undefined} */
+  #failures = 0;
+  #blocked = false;
   /** Whether a frame was shown since it connected. */
   #shows = false;
   #unacknowledged = 0;
   #held = 0;
+  /** When each of the latest pings was sent, by its number. @type {Map<number, number>} */
   #pings = new Map();
   #ping = 0;
-  #measured = 0;
   #session = 0;
   /** The latest complete frame of the session. */
   #frame = 0;
@@ -57,6 +64,11 @@ export class StreamClient {
     this.track = new VideoTrack(post, () => this.channels.refuseTrack());
     this.renderer = new Renderer(canvas, this.track);
     this.address = address;
+    this.watch = new ConnectionWatch((state) => this.#watched(state));
+    this.opener = new SocketOpener(address, {
+      opened: (socket) => this.#opened(socket),
+      failed: (code, reason) => this.#notOpened(code, reason),
+    });
     this.statistics = { frames: 0, late: 0, bytes: 0, roundTrip: 0, decoding: 0, datagrams: false };
     setInterval(() => this.#measure(), COUNT_MS);
   }
@@ -64,14 +76,26 @@ export class StreamClient {
   async start() {
     this.#decodesH264 = await decodesH264();
     this.channels.takesTrack = !this.#decodesH264;
-    this.#connect();
+    this.#drop();
+    this.#post("connecting");
+    this.opener.open();
   }
 
   /** @param {ArrayBuffer} message */
   send(message) {
     if (this.#socket?.readyState !== WebSocket.OPEN || this.channels.send(message, this.#sent)) return;
+    this.#sendBySocket(message);
+  }
+
+  /** @param {ArrayBuffer} message */
+  #sendBySocket(message) {
     this.#sent++;
-    this.#socket.send(message);
+    this.#socket?.send(message);
+  }
+
+  /** @param {string} state @param {object} [more] */
+  #post(state, more = {}) {
+    this.post({ kind: "state", state, ...more });
   }
 
   /** The data channels have ended, perhaps before the last acknowledgement arrived: repeat it. */
@@ -80,27 +104,42 @@ export class StreamClient {
     if (this.#acknowledged) this.send(this.#acknowledged);
   }
 
-  /** @param {ArrayBuffer} message of the person's input */
+  /** @param {ArrayBuffer} message of the page */
   sendInput(message) {
+    if (!this.#sendsInput && isInput(message)) return; // what comes late acts on something else
     this.renderer.noteInput();
     this.send(message);
   }
 
-  #connect() {
-    this.post({ kind: "state", state: "connecting" });
-    const socket = new WebSocket(this.address);
-    socket.binaryType = "arraybuffer";
+  /** @param {ArrayBuffer} message of the microphone */
+  sendSpeech(message) {
+    if (this.#sendsInput) this.send(message);
+  }
+
+  /** @param {WebSocket} socket */
+  #opened(socket) {
+    this.#drop(); // if there is one still, it has stalled
     this.#order = new ReorderBuffer();
     this.#audio = new AudioReceiver();
     this.#sent = 0;
+    this.#shows = false;
     this.#acknowledged = this.#began = undefined;
-    socket.onopen = () => {
-      if (this.#session) this.send(encode.resume(this.#session, this.#frame));
-      this.send(encode.hello(this.#decodesH264));
-    };
     socket.onmessage = ({ data }) => this.#received(socket, WEBSOCKET, data);
     socket.onclose = ({ code, reason }) => this.#closed(socket, code, reason);
     this.#socket = socket;
+    if (this.#session) this.send(encode.resume(this.#session, this.#frame));
+    this.send(encode.hello(this.#decodesH264));
+    this.watch.asked();
+  }
+
+  /** Disconnect. */
+  #drop() {
+    const socket = this.#socket;
+    if (!socket) return;
+    this.#socket = undefined;
+    this.watch.reset();
+    this.channels.reset();
+    socket.close();
   }
 
   /**
@@ -110,10 +149,53 @@ export class StreamClient {
    */
   #closed(socket, code, reason) {
     if (socket !== this.#socket) return;
-    this.channels.reset();
-    this.post({ kind: "state", state: "lost", code, reason });
-    setTimeout(() => this.#connect(), this.#delay);
-    this.#delay = Math.min(LONGEST_DELAY_MS, this.#delay * 2);
+    this.#drop();
+    this.#lost(code, reason);
+    this.opener.openLater();
+  }
+
+  /**
+   * No connection came about; where one is left, it has stalled.
+   * @param {number} code
+   * @param {string} reason
+   */
+  #notOpened(code, reason) {
+    this.opener.openLater();
+    if (this.#socket || this.#blocked) return;
+    this.#lost(code, reason);
+    if (this.#failures !== undefined && ++this.#failures >= BLOCKED_AFTER) this.#checkBlocked();
+  }
+
+  /**
+   * @param {number} code
+   * @param {string} reason
+   */
+  #lost(code, reason) {
+    this.#sendsInput &&= this.#failures !== undefined;
+    this.#post("lost", { code, reason });
+  }
+
+  async #checkBlocked() {
+    if (this.#blocked || !(await isBlocked(this.address)) || this.#socket) return;
+    this.#blocked = true;
+    this.#post("blocked");
+  }
+
+  /** @param {import("./connection_watch.js").Liveness} state */
+  #watched(state) {
+    if (state === "stalled") {
+      this.#sendsInput = false;
+      this.opener.open();
+    }
+    if (state === "alive") this.opener.stop();
+    if (!this.#shows) return;
+    if (state === "alive") this.#connected();
+    else this.#post(state);
+  }
+
+  #connected() {
+    this.#sendsInput = true;
+    this.#post("connected");
   }
 
   /**
@@ -123,6 +205,7 @@ export class StreamClient {
    */
   #received(socket, transport, data) {
     if (socket !== this.#socket) return;
+    this.watch.heard();
     this.statistics.bytes += data.byteLength;
     this.#unacknowledged += data.byteLength;
     for (const message of this.#order.take(transport, parse(data))) this.#handle(socket, message);
@@ -155,10 +238,11 @@ export class StreamClient {
     switch (message.kind) {
       case "hello":
         if (message.version !== VERSION) return socket.close();
-        this.#delay = FIRST_DELAY_MS;
+        this.opener.answered();
+        this.#failures = undefined;
+        this.#blocked = false;
         [this.#session, this.#frame] = [message.session, 0];
         this.#resize(message.width, message.height);
-        this.#shows = false;
         this.post(rights(message.rights));
         break;
       case "size":
@@ -204,7 +288,7 @@ export class StreamClient {
     this.#frame = frame;
     if (tracked) this.#unacknowledged += LITTLE_BYTES; // the bytes of the track are not counted here
     this.#acknowledge(frame, age === undefined ? arrived : performance.now() - age, receiving);
-    if (!this.#shows) this.post({ kind: "state", state: "connected" }); // only now is there something to click on
+    if (!this.#shows) this.#connected(); // only now is there something to click on
     this.#shows = true;
     this.statistics.frames++;
     this.statistics.decoding = performance.now() - arrived;
@@ -228,12 +312,18 @@ export class StreamClient {
     else this.#held = setTimeout(now, HOLD_MS);
   }
 
+  /** Ping, which goes by the WebSocket while an earlier one is not answered: the channels may be gone. */
+  #askForPong() {
+    this.#pings.set(++this.#ping, performance.now());
+    this.#pings.delete(this.#ping - MAX_PINGS);
+    const ping = encode.ping(this.#ping);
+    if (this.watch.waits) this.#sendBySocket(ping);
+    else this.send(ping);
+    this.watch.asked();
+  }
+
   #measure() {
-    if (this.#measured++ % PING_EVERY === 0) {
-      this.#pings.clear();
-      this.#pings.set(++this.#ping, performance.now());
-      this.send(encode.ping(this.#ping));
-    }
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#askForPong();
     const lost = this.#audio.fractionLost();
     if (lost) this.send(encode.missed(lost));
     this.statistics.datagrams = this.channels.usable;

@@ -1,13 +1,16 @@
 // <tandem-view>: a custom element that shows the desktop live and takes input. docs/stream-protocol.md, "The element", is its reference.
 
 import { InputEcho, STYLE as ECHO_STYLE } from "./input_echo.js";
+import { HINT_STYLE, focusByEnter, focusHint } from "../screen_focus.js";
 import { CodecMap } from "./codec_map.js";
+import { ConnectionNotice, STYLE as NOTICE_STYLE } from "./connection_notice.js";
 import { Input } from "./input.js";
 import { missingCapability } from "./capabilities.js";
 import { AudioPlayback, canPlayAudio } from "./audio_playback.js";
 import { PeerConnection } from "./peer_connection.js";
 import { VideoOverlay } from "./video_overlay.js";
 import { Microphone, canRecordAudio } from "./microphone.js";
+import { translate } from "./strings.js";
 import { encode } from "./wire.js";
 
 const STYLE = `
@@ -53,17 +56,20 @@ export class TandemView extends HTMLElement {
   #resizing = 0;
   /** @type {InputEcho} */
   #echo;
+  /** @type {import("./connection_notice.js").StreamState} */
+  #state = "connecting";
 
   constructor() {
     super();
     const root = this.attachShadow({ mode: "open" });
     const style = document.createElement("style");
-    style.textContent = STYLE + ECHO_STYLE;
+    style.textContent = STYLE + ECHO_STYLE + NOTICE_STYLE + HINT_STYLE;
     this.screen = document.createElement("div");
     this.screen.className = "screen";
     this.canvas = document.createElement("canvas");
     this.field = document.createElement("textarea");
-    this.field.setAttribute("aria-label", "Keyboard of the desktop");
+    this.field.setAttribute("aria-label", translate("keyboard"));
+    this.field.tabIndex = -1; // Tab comes to the screen; Enter goes on to here
     Object.assign(this.field, { autocapitalize: "off", autocomplete: "off", autocorrect: false, spellcheck: false });
     this.shown = document.createElement("pre");
     this.pointer = document.createElement("img");
@@ -73,11 +79,17 @@ export class TandemView extends HTMLElement {
     this.screen.append(this.canvas, this.video.element, this.field);
     this.#echo = new InputEcho(this.screen, () => this.#size);
     this.screen.append(this.pointer);
+    this.hint = focusHint("");
+    this.notice = new ConnectionNotice(this.screen, {
+      size: (size) => this.#take(size),
+      hidden: (hidden) => (this.cover.hidden = !hidden),
+    });
+    focusByEnter(this.screen, () => this.#enter());
     this.cover = document.createElement("div");
     this.cover.className = "cover";
-    this.cover.textContent = "Private";
+    this.cover.textContent = translate("private");
     this.cover.hidden = true;
-    root.append(style, this.screen, this.cover, this.shown);
+    root.append(style, this.screen, this.hint, this.cover, this.shown, this.notice.element);
     this.shown.hidden = true;
   }
 
@@ -104,6 +116,7 @@ export class TandemView extends HTMLElement {
   }
 
   disconnectedCallback() {
+    this.notice.close();
     this.#peer?.close();
     this.#worker?.terminate();
     this.#worker = undefined;
@@ -169,8 +182,7 @@ export class TandemView extends HTMLElement {
   #handle(message) {
     switch (message.kind) {
       case "size":
-        this.#size = { width: message.width, height: message.height };
-        this.#fit();
+        this.#take(message);
         break;
       case "rights":
         this.#control = message.control;
@@ -206,12 +218,30 @@ export class TandemView extends HTMLElement {
         this.#showStatistics(message);
         break;
       case "state":
-        if (message.state !== "connected") break;
-        this.#reportVisibility();
-        if (this.#playback) this.#send(encode.listens(true));
+        this.#connection(message.state);
     }
     const { kind, ...detail } = message;
     this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
+
+  /** @param {import("./connection_notice.js").StreamState} state */
+  #connection(state) {
+    const stopped = ["stalled", "lost", "blocked"].includes(this.#state);
+    this.#state = state;
+    this.notice.show(state);
+    this.hint.hidden = !this.notice.element.hidden; // they have one place
+    if (state === "connected") {
+      if (stopped) this.#input?.release(); // what was let go meanwhile was not sent
+      this.#reportVisibility();
+      if (this.#playback) this.#send(encode.listens(true));
+    }
+    this.#applyRights();
+  }
+
+  /** Let the keys act on the desktop, for whom they may. */
+  #enter() {
+    if (this.control) this.focus();
+    return this.control;
   }
 
   #applyRights() {
@@ -219,9 +249,11 @@ export class TandemView extends HTMLElement {
     this.pointer.hidden = this.#driving && !trackpad;
     this.screen.style.cursor = this.#driving ? this.#cursor : "default";
     if (!this.#input) return;
+    this.screen.setAttribute("aria-label", translate(this.control ? "screen" : "screenToWatch"));
+    this.hint.textContent = translate(this.control ? "enterToControl" : "watchingOnly");
     if (!this.control) this.#input.release();
     this.#input.touch.trackpad = trackpad;
-    this.#input.enabled = this.control;
+    this.#input.enabled = this.control && !["stalled", "blocked"].includes(this.#state);
   }
 
   /** @param {{do: string, text: string, id: number, message: ArrayBuffer, track: boolean}} command for the peer connection */
@@ -230,6 +262,12 @@ export class TandemView extends HTMLElement {
     else if (what === "answer") this.#peer?.answer(text);
     else if (what === "send") this.#peer?.send(id, message);
     else this.#peer?.close();
+  }
+
+  /** @param {{width: number, height: number}} size of the desktop's screen */
+  #take({ width, height }) {
+    this.#size = { width, height };
+    this.#fit();
   }
 
   /** Scale the picture to the element, and never above its own size. */

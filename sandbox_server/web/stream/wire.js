@@ -264,6 +264,14 @@ function audioMessage(number, packet) {
 /** @param {number} milliseconds */
 const short = (milliseconds) => Math.max(0, Math.min(65535, Math.round(milliseconds)));
 
+/** The viewer's messages that act: pointer, wheel, keys, text, and both forms of the clipboard. */
+const INPUT = [3, 4, 5, 6, 7, 13];
+
+/** Whether a viewer's message is a person's input. @param {ArrayBuffer} message */
+export function isInput(message) {
+  return INPUT.includes(new DataView(message).getUint8(0));
+}
+
 /** The viewer's messages: each function returns the bytes of one. */
 export const encode = {
   /** @param {boolean} video whether it can decode H.264 */

@@ -11,7 +11,7 @@ onmessage = ({ data }) => {
     client = new StreamClient(data.canvas, data.address, (message, moved = []) => postMessage(message, { transfer: moved }));
     client.start();
   } else if (data.kind === "send") {
-    client.send(data.message);
+    client.sendSpeech(data.message);
   } else if (data.kind === "map") {
     client.renderer.mapped = data.on;
   } else if (data.kind === "presented") {

@@ -1,7 +1,11 @@
 // The client of one shell session over /v1/shell/ws: connects, answers pings, and reconnects when the connection is lost.
 
+import { isBlocked } from "/static/websocket_check.js";
+
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 8000;
+/** How often a connection fails before it is asked whether this network lets WebSockets through at all. */
+const BLOCKED_AFTER = 2;
 const SESSION_GONE = 4404;
 const HELD = 4423;
 const NO_ROOM = 4429;
@@ -10,8 +14,9 @@ const CLOSED_ON_PURPOSE = 1000;
 const FINAL = { [CLOSED_ON_PURPOSE]: "ended", [SESSION_GONE]: "ended", [HELD]: "held", [NO_ROOM]: "full" };
 
 /**
- * `none`: there is no session yet; `ended`: it was closed; `full`: there is no room for a new one; `held`: a person keeps programs from one.
- * @typedef {"connecting" | "connected" | "lost" | "none" | "ended" | "full" | "held"} TerminalState
+ * `none`: there is no session yet; `ended`: it was closed; `full`: there is no room for a new one; `held`: a person keeps programs from one;
+ * `blocked`: this network lets no WebSocket through.
+ * @typedef {"connecting" | "connected" | "lost" | "blocked" | "none" | "ended" | "full" | "held"} TerminalState
  */
 
 /**
@@ -29,6 +34,9 @@ export class TerminalConnection {
   #delay = FIRST_DELAY_MS;
   #timer = 0;
   #ready = false;
+  /** How often no connection came about; undefined once one has. @type {number | undefined} */
+  #failures = 0;
+  #blocked = false;
 
   /**
    * @param {string} session its id; empty for a new session, or for the one that was used last
@@ -64,13 +72,14 @@ export class TerminalConnection {
   }
 
   #connect() {
-    this.listener.state("connecting");
+    if (this.#failures === 0) this.listener.state("connecting");
     this.#ready = false;
     const address = new URL("/v1/shell/ws", location.href);
     address.protocol = address.protocol.replace("http", "ws");
     if (this.session) address.searchParams.set("session_id", this.session);
     if (!this.create) address.searchParams.set("create", "false");
     const socket = new WebSocket(address);
+    socket.onopen = () => (this.#failures = undefined);
     socket.onmessage = (event) => this.#take(JSON.parse(event.data));
     socket.onclose = (event) => this.#ended(socket, event);
     this.#socket = socket;
@@ -84,6 +93,7 @@ export class TerminalConnection {
     } else if (message.type === "ready") {
       this.#delay = FIRST_DELAY_MS;
       this.#ready = true;
+      this.#blocked = false;
       this.listener.state("connected");
     } else if (message.type === "output") {
       this.listener.output(message.data);
@@ -101,6 +111,13 @@ export class TerminalConnection {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
+  /** @param {string} address */
+  async #checkBlocked(address) {
+    if (this.#blocked || !(await isBlocked(address)) || this.#failures === undefined) return;
+    this.#blocked = true;
+    this.listener.state("blocked");
+  }
+
   /**
    * @param {WebSocket} socket
    * @param {CloseEvent} event
@@ -112,7 +129,8 @@ export class TerminalConnection {
       this.listener.state(event.code === SESSION_GONE && !this.session ? "none" : FINAL[event.code]);
       return;
     }
-    this.listener.state("lost");
+    if (this.#failures === undefined) this.listener.state("lost");
+    else if (++this.#failures >= BLOCKED_AFTER) this.#checkBlocked(socket.url);
     this.#timer = setTimeout(() => this.#connect(), this.#delay);
     this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY_MS);
   }

@@ -1,5 +1,6 @@
 // Shell sessions as the page lists them. Commands and directories come from the agent: they are cut, and shown as text.
 
+import { person } from "/static/strings.js";
 import { translate } from "/static/terminal/strings.js";
 
 const MOST_COMMAND = 60;
@@ -80,8 +81,7 @@ function later(at, since) {
 function who({ made_by, yours, owner }) {
   if (made_by === "agent") return translate("agent");
   if (yours) return translate("you");
-  const [name, browser] = (owner ?? "").split("#");
-  return cut(browser ? `${name} · ${browser.slice(0, 4)}` : name, MOST_OWNER);
+  return cut(person(owner ?? ""), MOST_OWNER);
 }
 
 /** @param {string} directory @param {string} home */

@@ -1,4 +1,6 @@
-// The terminal page's strings in English and Chinese. `?lang=` chooses the language, else the browser's.
+// The terminal page's strings in English and Chinese.
+
+import { translator } from "/static/strings.js";
 
 const ENGLISH = {
   terminal: "Terminal",
@@ -15,6 +17,8 @@ const ENGLISH = {
   connecting: "Connecting…",
   connected: "Connected",
   lost: "Connection lost. Reconnecting…",
+  blocked: "WebSockets are blocked",
+  blockedText: "This network blocks WebSockets, which the terminal needs. A proxy in front of the sandbox has to pass on the headers Upgrade and Connection.",
   ended: "Closed",
   none: "No session",
   full: "No new session",
@@ -54,6 +58,8 @@ const CHINESE = {
   connecting: "正在连接…",
   connected: "已连接",
   lost: "连接已断开，正在重新连接…",
+  blocked: "WebSocket 被阻止",
+  blockedText: "此网络阻止了终端所需的 WebSocket。沙箱前面的代理必须转发 Upgrade 和 Connection 请求头。",
   ended: "已关闭",
   none: "没有会话",
   full: "无法新建会话",
@@ -77,27 +83,4 @@ const CHINESE = {
   failed: "操作失败：{reason}",
 };
 
-const requested = new URL(location.href).searchParams.get("lang") ?? navigator.language;
-export const language = requested.toLowerCase().startsWith("zh") ? "zh" : "en";
-const STRINGS = language === "zh" ? CHINESE : ENGLISH;
-
-/** @typedef {keyof typeof ENGLISH} Key */
-
-/**
- * A string with its placeholders filled.
- * @param {Key} key
- * @param {Record<string, string>} [values]
- */
-export function translate(key, values = {}) {
-  return STRINGS[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
-}
-
-/** Put the strings where `data-says` and `data-says-aria-label` name them. @param {ParentNode} root */
-export function fill(root) {
-  for (const element of root.querySelectorAll("[data-says]")) {
-    element.textContent = translate(/** @type {Key} */ (element.getAttribute("data-says")));
-  }
-  for (const element of root.querySelectorAll("[data-says-aria-label]")) {
-    element.setAttribute("aria-label", translate(/** @type {Key} */ (element.getAttribute("data-says-aria-label"))));
-  }
-}
+export const translate = translator(ENGLISH, CHINESE);

@@ -6,7 +6,8 @@ import { Terminal } from "/static/vendor/xterm.mjs";
 import { TerminalConnection } from "/static/terminal/connection.js";
 import { EmptyState } from "/static/terminal/empty_state.js";
 import { agentElsewhere, command, entries, lastInput } from "/static/terminal/session_list.js";
-import { fill, language, translate } from "/static/terminal/strings.js";
+import { fill } from "/static/strings.js";
+import { translate } from "/static/terminal/strings.js";
 
 /** @typedef {import("./session_list.js").Sessions} Sessions */
 /** @typedef {import("./connection.js").TerminalState} TerminalState */
@@ -16,14 +17,13 @@ const NOTICE_MS = 8000;
 /** How long after its last key the agent is said to type. */
 const TYPING_MS = 20000;
 /** @type {Record<TerminalState, "waiting" | "good" | "bad">} */
-const TONES = { connecting: "waiting", connected: "good", lost: "waiting", none: "waiting", ended: "bad", full: "bad", held: "bad" };
+const TONES = { connecting: "waiting", connected: "good", lost: "waiting", blocked: "bad", none: "waiting", ended: "bad", full: "bad", held: "bad" };
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 
-document.documentElement.lang = language;
 document.title = `${translate("terminal")} · Tandem`;
-fill(document);
+fill(document, translate);
 
 const screen = find("#screen");
 /** @type {HTMLSelectElement} */
@@ -38,6 +38,7 @@ const terminal = new Terminal({
   cursorBlink: true,
   scrollback: 10000,
   fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
+  minimumContrastRatio: 4.5, // whatever colours a program writes in
   theme: { background: "#101316", foreground: "#e6e9e7", cursor: "#52c7a6", selectionBackground: "#2f4a44" },
 });
 const fit = new FitAddon();
@@ -116,6 +117,7 @@ function showState(state) {
   shown.textContent = translate(state);
   shown.className = `state ${TONES[state]}`;
   closing.disabled = state !== "connected";
+  find("#blocked").hidden = state !== "blocked";
   if (state === "connected") drawn = false;
   if (state === "none" || state === "ended" || state === "full" || state === "held") leave(state);
 }

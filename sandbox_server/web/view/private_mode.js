@@ -1,20 +1,19 @@
 // Private mode: only the person who drives sees the screen; everybody else sees a cover.
 
-import { person, translate } from "./strings.js";
+import { person } from "/static/strings.js";
+import { translate } from "./strings.js";
 
-/** @typedef {import("./lease.js").Control} Control */
+/** @typedef {import("/static/bar/lease.js").Control} Control */
 
 export class PrivateMode {
   #was = false;
 
   /**
-   * @param {{screen: HTMLElement, cover: HTMLElement}} parts
-   * @param {import("./lease.js").Lease} lease
+   * @param {{banner: HTMLElement, cover: HTMLElement}} parts `banner`: for who is private; `cover`: over the screen, for everybody else
    * @param {(text: string) => void} notify
    */
-  constructor(parts, lease, notify) {
+  constructor(parts, notify) {
     this.parts = parts;
-    this.lease = lease;
     this.notify = notify;
   }
 
@@ -23,16 +22,13 @@ export class PrivateMode {
     const mine = control.private !== null && control.you.sees;
     const hidden = control.private !== null && !control.you.sees;
     document.body.dataset.private = mine ? "mine" : hidden ? "hidden" : "";
-    this.parts.cover.hidden = !mine && !hidden;
-    this.parts.cover.textContent = mine ? translate("alone") : hidden ? translate("hidden", { name: person(control.private ?? "") }) : "";
+    this.parts.banner.hidden = !mine;
+    this.parts.banner.textContent = mine ? translate("alone") : "";
+    this.parts.cover.hidden = !hidden;
+    this.parts.cover.textContent = hidden ? translate("hidden", { name: person(control.private ?? "") }) : "";
     if (mine && kind === "private:focus") this.notify(translate("began"));
     if (mine && kind === "private:handoff") this.notify(translate("beganHandoff"));
     if (this.#was && !mine && control.private === null && control.you.driving) this.notify(translate("ended"));
     this.#was = mine;
-  }
-
-  /** Turn it on, or off. */
-  async toggle() {
-    await this.lease.do(this.lease.now?.private && this.lease.now.you.sees ? "public" : "private");
   }
 }

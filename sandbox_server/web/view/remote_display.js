@@ -2,7 +2,7 @@
 
 /**
  * @typedef {import("../stream/tandem-view.js").TandemView} TandemView
- * @typedef {"connecting" | "connected" | "lost" | "refused"} State
+ * @typedef {import("../stream/connection_notice.js").StreamState | "refused"} State
  * @typedef {object} Listener
  * @property {(state: State) => void} state
  * @property {(copied: {text: string, html?: string, png?: Blob}) => void} copied what was copied on the desktop
@@ -73,6 +73,11 @@ export class RemoteDisplay {
     this.#source?.stream?.toggleAttribute("trackpad", on);
   }
 
+  /** Whether the display itself says over the picture what is wrong with its connection. */
+  get explains() {
+    return this.#source?.stream !== undefined;
+  }
+
   /** The capability that the browser lacks for the stream; empty where it lacks none, or VNC is shown. */
   async missingCapability() {
     return (await this.#source?.stream?.lacks) ?? "";
@@ -115,7 +120,7 @@ export class RemoteDisplay {
     view.addEventListener("state", (event) => {
       const { state } = /** @type {CustomEvent} */ (event).detail;
       this.listener.state(state);
-      if (state === "connected") tries = Infinity; // it was shown, so it is not replaced
+      if (state === "connected" || state === "blocked") tries = Infinity; // it was shown, or VNC would not be either
       if (state !== "lost" || --tries) return;
       view.remove();
       this.#vnc();
@@ -131,12 +136,16 @@ export class RemoteDisplay {
   }
 
   async #vnc() {
-    const { VncConnection } = await import("/static/vnc/connection.js");
+    const [{ VncConnection }, { addFocusByEnter }, { translate }] = await Promise.all([
+      import("/static/vnc/connection.js"),
+      import("/static/screen_focus.js"),
+      import("/static/vnc/strings.js"),
+    ]);
     const address = new URL("/websockify", location.origin);
     address.protocol = address.protocol.replace("http", "ws");
     const { state, copied } = this.listener;
     const listener = { state, control: () => {}, copied: (/** @type {string} */ text) => copied({ text }) };
-    const viewer = new VncConnection(this.screen, { address, watch: false, quiet: true }, listener);
+    const viewer = new VncConnection(this.screen, { address, watch: false }, listener);
     this.#source = {
       paste: (text) => viewer.paste(text),
       type: (text) => viewer.type(text),
@@ -146,6 +155,7 @@ export class RemoteDisplay {
         return canvas ? { box: canvas.getBoundingClientRect(), width: canvas.width } : undefined;
       },
     };
+    addFocusByEnter(this.screen, { label: translate("screen"), hint: translate("enterToControl") }, () => viewer.focus());
     viewer.connect();
   }
 }

@@ -1,54 +1,30 @@
 // The takeover page at /view: the remote display, the control lease, handoffs and viewers.
 
+import "/static/bar/bar.js";
+import { fill, person } from "/static/strings.js";
 import { ClipboardPanel } from "/static/vnc/clipboard_panel.js";
 import { call } from "/static/api.js";
 import { FileDrop } from "./file_drop.js";
-import { Handoffs } from "./handoffs.js";
-import { Lease } from "./lease.js";
-import { ControlBar } from "./control_bar.js";
 import { RemoteDisplay } from "./remote_display.js";
 import { PrivateMode } from "./private_mode.js";
-import { ViewerList } from "./viewer_list.js";
-import { language, person, translate } from "./strings.js";
+import { translate as describe } from "../stream/strings.js";
+import { translate } from "./strings.js";
 
 /** @template {HTMLElement} T @param {string} selector @returns {T} */
 const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 
+const bar = /** @type {import("/static/bar/bar.js").TandemBar} */ (find("tandem-bar"));
+const { lease } = bar;
 const screen = find("#screen");
 const typed = /** @type {HTMLTextAreaElement} */ (find("#typed"));
 const text = /** @type {HTMLTextAreaElement} */ (find("#text"));
 let drove = false;
+/** Whether the screen was shown before; until then no connection was lost. */
+let seen = false;
 
-document.documentElement.lang = language;
-screen.setAttribute("aria-label", `${translate("screen")}. ${translate("shortcuts")}`);
-typed.setAttribute("aria-label", translate("keyboard"));
-text.placeholder = translate("clipEmpty");
-for (const [id, key] of /** @type {const} */ ([
-  ["keyboard", "keyboard"],
-  ["clip", "clipboard"],
-  ["clip-label", "clipLabel"],
-  ["type", "type"],
-  ["join", "join"],
-  ["terminal", "terminal"],
-  ["whole", "whole"],
-  ["notify", "notify"],
-  ["send", "send"],
-  ["trackpad", "trackpad"],
-  ["sound", "sound"],
-  ["microphone", "microphone"],
-  ["fit", "fit"],
-])) {
-  find(`#${id}`).textContent = translate(key);
-}
+fill(document, translate);
 
-for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-says]"))) {
-  element.textContent = translate(/** @type {"invite"} */ (element.dataset.says));
-}
-find("#link").setAttribute("aria-label", translate("link"));
-
-const lease = new Lease(changed, (reason) => showConnection(reason === "lost" ? "disconnected" : "refused"));
-const bar = new ControlBar({ driver: find("#driver"), actions: find("#actions"), notices: find("#notices"), viewers: find("#viewers") }, lease);
-const privacy = new PrivateMode({ screen, cover: find("#private") }, lease, (text) => bar.notify(text));
+const privacy = new PrivateMode({ banner: find("#private"), cover: find("#cover") }, (text) => bar.notify(text));
 /** @type {RemoteDisplay} */
 const display = new RemoteDisplay(screen, {
   state: showState,
@@ -60,56 +36,26 @@ const display = new RemoteDisplay(screen, {
   },
 });
 const clipboard = new ClipboardPanel({ text, hint: find("#hint"), join: find("#join") }, (content) => display.paste(content));
-const viewers = new ViewerList(
-  {
-    list: find("#list"),
-    form: /** @type {HTMLFormElement} */ (find("#invite")),
-    link: /** @type {HTMLInputElement} */ (find("#link")),
-    copy: /** @type {HTMLButtonElement} */ (find("#copy-link")),
-  },
-  (error) => bar.notify(translate("failed", { reason: error.message })),
-);
-showConnection("connecting");
-const handoffs = new Handoffs(find("#handoffs"), {
-  you: () => (lease.now && lease.now.you.person && lease.now.you.role !== "view" ? lease.now.you.name : undefined),
-  others: () => {
-    const may = lease.now?.viewers.filter(({ you, role }) => !you && role !== "view") ?? [];
-    return may.map(({ name }) => name);
-  },
-  decides: () => lease.now?.you.role === "admin",
-  take: async () => {
-    if (!lease.now?.you.driving) await lease.do("take");
-  },
-  release: async () => {
-    if (lease.now?.holder === lease.now?.you.name) await lease.do("release");
-  },
-  failed: (error) => bar.notify(translate("failed", { reason: error.message })),
-  changed: () => {
-    title();
-    requestAnimationFrame(frameRegion);
-  },
+bar.addEventListener("control", (event) => {
+  const { control, kind, by } = /** @type {CustomEvent} */ (event).detail;
+  changed(control, kind, by);
 });
-lease.follow();
-handoffs.follow();
+bar.addEventListener("handoffs", () => requestAnimationFrame(frameRegion));
 display.show().then(async () => {
   toggleTrackpad(matchMedia("(pointer: coarse) and (max-width: 48rem)").matches);
   const why = await display.missingCapability();
   find("#missing").hidden = !why;
-  if (why) find("#missing").textContent = translate(why);
+  if (why) find("#missing").textContent = describe(why);
 });
 
 /**
- * @param {import("./lease.js").Control} control
+ * @param {import("/static/bar/lease.js").Control} control
  * @param {string} kind
  * @param {string} by
  */
 function changed(control, kind, by) {
-  bar.show(control);
-  viewers.show(control);
   privacy.show(control, kind);
-  find("#driver").title = "";
-  title();
-  if (handoffs.open.length) handoffs.show();
+  document.title = `${bar.driverText} · Tandem`;
   const drives = control.you.driving && control.you.role !== "view";
   find("#keyboard").hidden = !drives || !matchMedia("(pointer: coarse)").matches;
   find("#trackpad").hidden = find("#keyboard").hidden || display.trackpad === undefined;
@@ -119,14 +65,9 @@ function changed(control, kind, by) {
   drove = drives;
 }
 
-function title() {
-  const count = handoffs.open.length;
-  document.title = `${count ? `(${count}) ` : ""}${find("#driver").textContent} · Tandem`;
-}
-
 /** Draw a frame around the region of the first request. */
 function frameRegion() {
-  const region = handoffs.open.find((handoff) => handoff.region)?.region;
+  const region = bar.handoffs.find((handoff) => handoff.region)?.region;
   const place = display.place();
   const frame = find("#region");
   frame.hidden = !region || !place;
@@ -140,20 +81,21 @@ function frameRegion() {
   frame.style.height = `${region.height * scale}px`;
 }
 
-/** @param {"connecting" | "disconnected" | "refused"} reason */
-function showConnection(reason) {
-  find("#driver").textContent = translate(reason);
-  find("#driver").className = `state ${reason === "refused" ? "bad" : "waiting"}`;
-}
-
-/** @param {"connecting" | "connected" | "lost" | "refused"} state */
+/** @param {import("./remote_display.js").State} state */
 function showState(state) {
   const said = find("#picture");
-  said.hidden = state === "connected";
+  seen ||= state === "connected";
+  said.hidden = state === "connected" || (display.explains && ["slow", "stalled", "blocked"].includes(state));
   find("main").dataset.picture = state;
   if (state === "connected") setTimeout(frameRegion, 500); // the screen has its size by then
   find("#sound").hidden = display.sound === undefined;
-  said.textContent = translate(state === "refused" ? "refused" : state === "lost" ? "disconnected" : "connecting");
+  said.textContent = stateText(state);
+}
+
+/** @param {import("./remote_display.js").State} state */
+function stateText(state) {
+  if (state === "refused" || state === "blocked") return translate(state);
+  return translate(state === "lost" && seen ? "disconnected" : "connecting");
 }
 
 /** Turn the person's microphone on or off. @param {boolean} on */
@@ -171,22 +113,13 @@ function toggleTrackpad(on) {
 /** Explain a click on the screen that does nothing. */
 function explainClick() {
   const now = lease.now;
-  if (!now || now.you.driving || now.you.role === "view") return;
+  if (find("main").dataset.picture === "blocked") return bar.notify(translate("blockedInput"));
+  if (!now || now.you.driving) return;
+  if (now.you.role === "view") return bar.notify(translate("watchingOnly"));
   const name = now.state === "human" ? person(now.holder ?? "") : translate("agentName");
   if (now.state === "human") bar.notify(translate("dropped", { name }));
   else if (now.state === "frozen") bar.notify(translate("frozen"));
   else if (now.take !== "implicit") bar.notify(translate("noControl"));
-}
-
-/** Keyboard shortcuts of the page, which work while the desktop has the focus. @param {KeyboardEvent} event */
-function shortcut(event) {
-  if (!event.ctrlKey || !event.altKey || !["Enter", "Backspace", "p"].includes(event.key)) return;
-  event.preventDefault();
-  event.stopImmediatePropagation();
-  if (event.key === "p") return void privacy.toggle().catch((error) => bar.notify(translate("failed", { reason: error.message })));
-  const first = bar.primaryAction();
-  /** @type {HTMLElement | null} */ (document.querySelector("#actions button"))?.focus();
-  if (event.key === "Enter" && first) bar.run(first);
 }
 
 new ResizeObserver(() => requestAnimationFrame(frameRegion)).observe(screen); // the screen has its size by then
@@ -195,7 +128,6 @@ find("#notify").onclick = async () => {
   find("#notify").hidden = (await Notification.requestPermission()) !== "default";
 };
 screen.addEventListener("pointerdown", explainClick, { capture: true });
-addEventListener("keydown", shortcut, { capture: true });
 find("#keyboard").onclick = () => display.keyboard() || typed.focus();
 find("#sound").onclick = () => {
   display.sound = !display.sound;
@@ -222,8 +154,9 @@ new FileDrop({
   choose: /** @type {HTMLButtonElement} */ (find("#send")),
   files: /** @type {HTMLInputElement} */ (find("#files")),
 });
-call("GET", "/auth", { whole: true }).then(({ scopes }) => {
-  find("#send").hidden = !scopes.split(" ").includes("files");
-});
+call("GET", "/auth", { whole: true }).then(
+  ({ scopes }) => (find("#send").hidden = !scopes.split(" ").includes("files")),
+  () => {}, // the bar says what is wrong
+);
 find("#whole").hidden = !document.fullscreenEnabled;
 find("#whole").onclick = () => document.documentElement.requestFullscreen();

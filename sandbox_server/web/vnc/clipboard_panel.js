@@ -1,6 +1,7 @@
 // The clipboard panel: the desktop's clipboard in a text field, shared with this computer's where the browser allows it.
 
 import { writeClipboard } from "/static/stream/clipboard.js";
+import { translate } from "/static/vnc/strings.js";
 
 const MAX_BYTES = 1 << 20;
 
@@ -34,7 +35,7 @@ export class ClipboardPanel {
   #put(text) {
     const bytes = new TextEncoder().encode(text.replace(/\r?\n/g, "\r\n")).length;
     const fits = bytes < MAX_BYTES;
-    this.hint.textContent = fits ? "" : "Too long: the clipboard takes 1 MiB. What was on it before still is.";
+    this.hint.textContent = fits ? "" : translate("tooLong");
     if (!fits || text === this.#known) return;
     this.#known = text;
     this.send(text);
@@ -53,7 +54,7 @@ export class ClipboardPanel {
       this.#put(this.text.value);
       this.join.hidden = true;
     } catch {
-      this.hint.textContent = "The browser keeps its clipboard to itself. Paste here instead.";
+      this.hint.textContent = translate("keptBack");
     }
   }
 }

@@ -40,7 +40,7 @@ def test_a_restore_of_an_untouched_box_keeps_nothing(box: BoxDaemons) -> None:
 def test_a_checkpoint_names_what_it_stopped_but_not_our_own_workers(box: BoxDaemons) -> None:
     sock, started = box.start_process("sleep 600; true")
     with sock:
-        stopped = box.ask("checkpoint", label="", who="me")["stopped"]
+        stopped = box.ask("checkpoint", label="", who="me", mode="stop")["stopped"]
     assert any(one["pid"] == started["pid"] and "sleep 600" in one["command"] for one in stopped)
     assert not any("sandbox_server" in one["command"] for one in stopped)
 

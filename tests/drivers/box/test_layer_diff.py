@@ -1,3 +1,6 @@
+from pathlib import Path
+
+from sandbox_server.drivers.box.layer_diff import DirectorySizes, LayeredView
 from tests.boxes import BoxDaemons
 
 CHANGES = """
@@ -36,10 +39,42 @@ def test_differences_add_up_over_several_checkpoints(box: BoxDaemons) -> None:
     assert differences(box, against="image") == {"/home/gem/c": ("added", None, 0)}
 
 
-def test_only_ancestors_can_be_compared_with(box: BoxDaemons) -> None:
+def test_a_directory_that_was_deleted_has_the_bytes_of_what_was_in_it(box: BoxDaemons) -> None:
+    box.out("mkdir -p /home/gem/site/img; head -c 1000 /dev/zero > /home/gem/site/img/a; head -c 200 /dev/zero > /home/gem/site/b")
+    box.ask("checkpoint", label="", who="me")
+    box.out("head -c 30 /dev/zero > /home/gem/site/img/c; head -c 4 /dev/zero > /home/gem/site/b; ln -s /etc /home/gem/site/link")
+    box.ask("checkpoint", label="", who="me")
+    box.out("rm -r /home/gem/site/img; mkdir /home/gem/site/img; head -c 500 /dev/zero > /home/gem/site/img/d; rm /home/gem/site/link")
+    box.ask("checkpoint", label="", who="me")
+    licences = int(box.out("find /usr/share/common-licenses ! -type d -printf '%s\n' | awk '{s += $1} END {print s}'"))
+    box.out("rm -r /home/gem/site /usr/share/common-licenses")
+    assert differences(box) == {"/home/gem/site": ("deleted", 504, None), "/usr/share/common-licenses": ("deleted", licences, None)}
+
+
+def test_the_bytes_of_very_many_deleted_files_are_counted_up_to_a_limit(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for number in range(20):
+        (tmp_path / "many" / str(number)).write_bytes(b"x")
+    view = LayeredView([str(tmp_path)], [])
+    assert DirectorySizes(view).size("/many") == 20
+    assert DirectorySizes(view, left=5).size("/many") == 5
+
+
+def test_states_on_different_branches_can_be_compared(box: BoxDaemons) -> None:
+    box.out("mkdir /home/gem/folder; touch /home/gem/folder/a /home/gem/folder/b; echo 1 > /home/gem/both")
     first = box.ask("checkpoint", label="", who="me")["checkpoint"]["id"]
     box.ask("restore", checkpoint=None, who="me")
-    assert box.answer("diff", against=first, limit=10)["refused"] == "conflict"
+    box.out("echo 22 > /home/gem/both")
+    assert differences(box, against=first) == {"/home/gem/both": ("changed", 2, 3), "/home/gem/folder": ("deleted", 0, None)}
+
+
+def test_the_box_is_compared_with_a_checkpoint_that_was_made_while_it_ran(box: BoxDaemons) -> None:
+    box.out("echo 1 > /home/gem/kept; touch /home/gem/gone")
+    made = box.ask("checkpoint", label="", who="me", mode="live")["checkpoint"]["id"]
+    assert differences(box) == {}
+    box.out("echo 22 > /home/gem/kept; rm /home/gem/gone")
+    assert differences(box) == {"/home/gem/kept": ("changed", 2, 3), "/home/gem/gone": ("deleted", 0, None)}
+    assert differences(box, checkpoint=made).keys() == {"/home/gem/kept", "/home/gem/gone"}
 
 
 def test_a_long_list_is_cut_and_says_so(box: BoxDaemons) -> None:

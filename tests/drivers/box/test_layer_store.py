@@ -140,10 +140,10 @@ def test_what_others_stand_on_cannot_go(store: BoxStore, parts: list[LayeredPart
 
 def test_a_chain_has_an_end(store: BoxStore, parts: list[LayeredPart]) -> None:
     for number in range(MAX_DEPTH):
-        store.check_depth()
+        store.check_depth(store.head)
         checkpoint(store, parts, str(number))
     with pytest.raises(StoreError, match="squash"):
-        store.check_depth()
+        store.check_depth(store.head)
     assert len(store.prepare_mounts(parts)[0].lowers) == MAX_DEPTH + 1
 
 
@@ -219,6 +219,6 @@ def test_a_million_names_are_not_read_to_tell_that_there_is_a_change(store: BoxS
     store.prepare_mounts(deep)
     for number in range(20_000):
         Path(store.up, str(number)).touch()
-    began = time.monotonic()
+    began = time.thread_time()
     assert store.has_changes(deep)
-    assert time.monotonic() - began < 0.5
+    assert time.thread_time() - began < 0.5

@@ -110,6 +110,17 @@ def test_who_it_was_may_show_later_but_not_once_it_is_over(box: BoxDaemons, cont
     assert look(at, box)[0].ended is not None
 
 
+def test_a_session_takes_the_blame_from_the_desktop_where_it_grew_too_fast_to_be_seen(box: BoxDaemons, control: Path) -> None:
+    desktop = AttributedProcess(None, "chromium", 8, 991)
+    at = lookout(box, control)
+    look(at, box)
+    at.attribution.note(EndedProcess(desktop, ProcessUse(memory=1 << 28), killed=False))
+    (control / "memory.events").write_text("oom 1\noom_kill 2")
+    assert look(at, box)[0].culprit == desktop
+    at.attribution.note(EndedProcess(ME, ProcessUse(memory=1 << 30), killed=False))
+    assert look(at, box)[0].culprit == ME
+
+
 @pytest.mark.parametrize(("kind", "what", "named"), [("inodes", "system", ME), ("disk", "written", None)])
 def test_a_session_takes_the_blame_from_the_desktop_where_time_is_all_there_is_to_go_by(
     box: BoxDaemons, control: Path, monkeypatch: pytest.MonkeyPatch, kind: str, what: str, named: AttributedProcess | None
@@ -168,6 +179,17 @@ def test_processes_that_are_killed_together_are_told_and_one_is_not(box: BoxDaem
         at.attribution.note(EndedProcess(culprit, ProcessUse(), killed=True))
     [seen] = look(at, box)
     assert (seen.kind, seen.culprit) == ("killed", ME)
+
+
+def test_who_was_killed_together_may_be_told_in_two_looks(box: BoxDaemons, control: Path) -> None:
+    at, worker = lookout(box, control), AttributedProcess(None, "tmux", 3, 1000)
+    for told in ((worker, worker), (ME,)):
+        for culprit in told:
+            at.attribution.note(EndedProcess(culprit, ProcessUse(), killed=True))
+        [seen] = look(at, box)
+    assert (seen.kind, seen.culprit, seen.ended) == ("killed", ME, None)
+    at.begin_anew()
+    assert look(at, box)[0].ended is not None
 
 
 def test_of_several_sessions_that_were_killed_none_is_blamed(box: BoxDaemons, control: Path) -> None:

@@ -1,9 +1,13 @@
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from sandbox_server.drivers.box.processes import read_start
 from tests.boxes import BoxDaemons, Until
 
+BOMB = "bomb() { bomb | bomb & }; while :; do bomb; done 2>/dev/null"
+BOUND_SECONDS = 10.0
+"""Of what takes three at most on a machine that does nothing else."""
 COUNT = "i=0; while :; do i=$((i+1)); echo $i > /home/gem/count; done"
 
 
@@ -57,6 +61,21 @@ def test_what_was_stopped_before_stays_stopped(box: BoxDaemons, until: Until) ->
         box.ask("freeze")
         box.ask("thaw")
         assert "T (stopped)" in box.out(f"grep State /proc/{started['pid']}/status")
+
+
+def test_what_forks_without_end_stands_still_as_a_whole_in_seconds_and_goes_on(box: BoxDaemons, until: Until) -> None:
+    sock, _ = box.start_process(BOMB, "agent")
+    with sock:
+        until(lambda: len(box_stats(box)) > 500)
+        began = time.monotonic()
+        box.ask("freeze")
+        assert time.monotonic() - began < BOUND_SECONDS
+        until(lambda: states(box) <= {"T", "S", "Z"})
+        stopped = ticks(box)
+        assert ticks(box) == stopped
+        box.ask("thaw")
+        until(lambda: "R" in states(box))
+        box.ask("replace")
 
 
 def test_a_daemon_that_comes_after_a_frozen_one_lets_the_box_go_on(box: BoxDaemons, until: Until) -> None:

@@ -99,10 +99,10 @@ WRONG = {
 
 @pytest.mark.parametrize("content", WRONG.values(), ids=WRONG)
 def test_what_is_malformed_is_refused_at_once(content: bytes) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     with pytest.raises(ArchiveError):
         read(gzip.compress(content))
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize("cut", [1, 4, 8, 20])

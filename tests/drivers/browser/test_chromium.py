@@ -28,6 +28,12 @@ def test_devtools_are_a_pipe_and_the_sandbox_stays(tmp_path: Path) -> None:
     assert not [argument for argument in arguments if argument.startswith("--remote-debugging-port")]
 
 
+def test_pictures_are_in_shared_memory_only_where_the_agent_cannot_attach_it(tmp_path: Path) -> None:
+    assert "--no-xshm" in chromium(tmp_path).arguments()
+    shared = ChromiumPaths("/home/d", "/p.json", "/home/a/Downloads", "/x/X99", "unix:/x/X99.localhost", shares_pictures=True)
+    assert "--no-xshm" not in Chromium(Processes("/nowhere"), BrowserSettings(), shared).arguments()
+
+
 def test_the_sandbox_is_given_up_only_where_it_was_said(tmp_path: Path) -> None:
     made = chromium(tmp_path, no_sandbox=True)
     made.sandboxed = False

@@ -56,7 +56,7 @@ async def test_nothing_is_attached_where_there_is_no_browser() -> None:
 async def test_the_end_of_the_browser_is_told_without_asking(make_browser_server: Any, until: Any) -> None:
     process = make_browser_server()
     process.start()
-    await asyncio.to_thread(until, process.answers, 20)
+    await asyncio.to_thread(until, process.answers, 90)
     async with attached(process.socket, [], [], 30) as link:
         assert not link.lost
         await BrowserClient(process.socket).restart({})

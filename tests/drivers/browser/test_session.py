@@ -29,9 +29,9 @@ async def evaluate(session: BrowserSession, expression: str, tab: int | None = N
 
 async def hang(session: BrowserSession, web: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the tab in front in an endless script; from then on a page that does not answer is given up as usual."""
-    monkeypatch.setattr(module, "ANSWER_SECONDS", 3.0)
     await visit(session, f"{web}/hang")
     await (await session.page()).evaluate("setTimeout(hang)")
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 3.0)
 
 
 async def test_the_page_in_front_is_driven_and_a_tab_by_its_place(session: BrowserSession, web: str) -> None:
@@ -164,7 +164,7 @@ async def test_a_browser_that_was_killed_is_found_again_with_its_tabs(
     await visit(session, f"{web}/form")
     await asyncio.to_thread(os.kill, shared.pid, signal.SIGKILL)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while True:
             with suppress(Unavailable, Conflict):
                 if await evaluate(session, "document.title") == "Form":

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from sandbox_server.drivers.clients.lease import LeaseClient
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
+
+CLOSE_SECONDS = 10.0
+"""How long a WebSocket waits for the answer to its close."""
 
 
 class Api:
@@ -35,6 +38,14 @@ class Api:
     async def tell(self, **message: object) -> None:
         assert self._connection
         await self._connection.send(json.dumps(message))
+
+    @contextmanager
+    def stalled(self) -> Iterator[None]:
+        """Read nothing more, and end the connection after it."""
+        assert self._connection
+        self._connection.transport.pause_reading()
+        yield
+        self._connection.transport.abort()
 
     async def _serve(self, connection: ServerConnection) -> None:
         assert connection.request
@@ -63,6 +74,16 @@ async def test_the_first_act_takes_control_and_its_loss_releases_before_it_is_ob
         await api.tell(epoch=3, drives=False, sees=False, programs=True)
         await eventually(lambda: {"seen": 3} in api.heard)
         assert (lease.drives, lease.sees, lease.programs, released.times) == (False, False, True, 1)
+
+
+async def test_who_leaves_does_not_wait_for_an_api_that_stalls(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    async with api.serving():
+        lease = await LeaseClient(api.path, {"X-Sandbox-Caller": "ann"}, Released()).__aenter__()
+        await eventually(lambda: {"seen": 1} in api.heard)
+        with api.stalled():
+            async with asyncio.timeout(CLOSE_SECONDS / 2):
+                await lease.__aexit__(None, None, None)
 
 
 async def test_nothing_counts_while_the_api_does_not_answer(tmp_path: Path) -> None:

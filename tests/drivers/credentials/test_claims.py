@@ -70,6 +70,12 @@ def test_a_subject_that_is_no_name_is_refused(claim: object) -> None:
     assert read(sub=claim) is None
 
 
+@pytest.mark.parametrize(("claim", "task"), [("t-1", "t-1"), ("", None), ("x" * 300, None), (5, None), (["t"], None), ("a\nb", None)])
+def test_a_task_is_a_short_text_or_none(claim: object, task: str | None) -> None:
+    assert claims_of({"task": claim}).task == task
+    assert claims_of({}).task is None
+
+
 @pytest.mark.parametrize("actor", [None, True, 1, [], ["person"], {"person": 1}, "", "Person", "person "])
 def test_an_actor_that_is_not_said_to_be_a_person_is_a_program(actor: object) -> None:
     assert not claims_of({"actor": actor}).person

@@ -10,6 +10,7 @@ import pytest
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.credentials import tickets as module
 from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.credentials.invitation import Invitation
 from sandbox_server.drivers.credentials.tickets import MAX_OF_ONE, UNFINISHED_SECONDS, Tickets, is_ticket
 
 GRANT = Grant("key#1", frozenset({"view"}), "/vnc")
@@ -166,3 +167,29 @@ def test_a_person_has_a_ticket_whatever_programs_have(tickets: Tickets) -> None:
     people = taken(tickets, "ann#1", 3, person=True)
     assert [tickets.redeem(ticket, "/vnc") for ticket in people] == [GRANT] * 3
     assert sum(tickets.redeem(ticket, "/vnc") is not None for ticket in programs) == 5
+
+
+def invited(tickets: Tickets, number: int, uses: int = 1) -> str:
+    invitation = Invitation(f"i-{number}", "ann", None, uses, 1000.0)
+    return tickets.create(Grant("guest#1", frozenset({"view"})), 30, uses, person=True, invitation=invitation)
+
+
+def test_invitations_are_listed_until_they_are_used_up_or_expire(tickets: Tickets, clock: Clock) -> None:
+    assert tickets.invitations() == []
+    tickets.create(GRANT, 30)
+    first, second = invited(tickets, 1), invited(tickets, 2, uses=2)
+    assert {(each.invitation.id, each.left, each.expires_at) for each in tickets.invitations()} == {("i-1", 1, 1030.0), ("i-2", 2, 1030.0)}
+    assert tickets.redeem(first, "/view")
+    assert tickets.redeem(second, "/view")
+    assert [(each.invitation.id, each.left) for each in tickets.invitations()] == [("i-2", 1)]
+    clock.seconds += 30
+    assert tickets.invitations() == []
+
+
+def test_a_withdrawn_invitation_lets_nobody_in(tickets: Tickets) -> None:
+    gone, kept = invited(tickets, 1, uses=2), invited(tickets, 2)
+    assert tickets.redeem(gone, "/view")
+    assert tickets.withdraw("i-1")
+    assert not tickets.withdraw("i-1")
+    assert tickets.redeem(gone, "/view") is None
+    assert tickets.redeem(kept, "/view")

@@ -91,8 +91,20 @@ class Tab:
     def go(self, url: str) -> None:
         """Load an address, whatever becomes of it."""
         self._client.events.clear()
-        if "errorText" not in self._client.result("Page.navigate", self._session, url=url):
-            self._client.event("Page.loadEventFired")
+        went = self._client.result("Page.navigate", self._session, url=url)
+        if "errorText" not in went:
+            self._wait_for_load(went["loaderId"])
+
+    def _wait_for_load(self, loader: str) -> None:
+        """Wait until the document of a navigation has loaded. What loaded before it, such as an error page, does not count."""
+        committed = False
+        while True:
+            message = self._client.events.pop(0) if self._client.events else self._client.receive()
+            match message.get("method"):
+                case "Page.frameNavigated":
+                    committed = committed or message["params"]["frame"]["loaderId"] == loader
+                case "Page.loadEventFired" if committed:
+                    return
 
     def run(self, script: str) -> Any:
         """The value of an expression."""

@@ -34,7 +34,7 @@ async def test_events_are_told_with_their_session(shared: Any) -> None:
 async def test_what_waits_when_the_browser_ends_is_told(make_browser_server: Any, until: Any) -> None:
     owner = make_browser_server()
     owner.start()
-    await asyncio.to_thread(until, owner.answers, 20)
+    await asyncio.to_thread(until, owner.answers, 90)
     async with connected(owner.socket, lambda *_: None) as connection:
         page = await connection.command("Target.createTarget", {"url": "about:blank"})
         session = (await connection.command("Target.attachToTarget", {**page, "flatten": True}))["sessionId"]

@@ -173,7 +173,7 @@ async def test_the_latest_route_holds_and_a_removed_one_does_not(devtools: Devto
     await devtools.apply_rules()
     await go(tab, "about:blank")
     await go(tab, f"{site}/x")
-    assert of(devtools, f"{site}/x")[0].failure == "net::ERR_FAILED"
+    assert (await eventually(lambda: of(devtools, f"{site}/x")))[0].failure == "net::ERR_FAILED"
     del devtools.rules.routes[f"{site}/*"]
     await devtools.apply_rules()
     await go(tab, f"{site}/x")
@@ -232,7 +232,7 @@ async def test_without_a_browser_it_says_so(tmp_path: Path) -> None:
 async def test_logs_and_rules_go_on_with_the_next_browser(make_browser_server: Any, site: str, until: Any) -> None:
     owner = make_browser_server()
     owner.start()
-    await asyncio.to_thread(until, owner.answers, 20)
+    await asyncio.to_thread(until, owner.answers, 90)
     async with Devtools(owner.socket) as devtools:
         devtools.rules.add(RequestRoute(Glob("**/x"), HELLO))
         first = await devtools.connection()

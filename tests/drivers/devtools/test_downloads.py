@@ -91,6 +91,26 @@ async def test_a_file_may_be_there_before_the_browser_says_so(downloads: Downloa
     assert (download.id, download.state, download.path) == ("1", "completed", "~/Downloads/a.txt")
 
 
+@pytest.mark.parametrize("first_file_is_early", [False, True])
+async def test_a_second_download_of_the_same_name_has_an_end_of_its_own(
+    downloads: Downloads, told: Told, folder: Path, *, first_file_is_early: bool
+) -> None:
+    told.begin("1", "a.txt")
+    if first_file_is_early:
+        save(folder, "a.txt")
+        await ended(downloads)
+    told.progress("1", "completed", filePath=f"{folder}/a.txt")
+    if not first_file_is_early:
+        save(folder, "a.txt")
+        await ended(downloads)
+    told.begin("2", "a.txt")
+    told.progress("2", "completed", filePath=f"{folder}/a.txt")
+    assert [each.state for each in downloads.all] == ["completed", "in_progress"]
+    save(folder, "a.txt")
+    await ended(downloads, 2)
+    assert [each.path for each in downloads.all] == ["~/Downloads/a.txt", "~/Downloads/a (1).txt"]
+
+
 async def test_a_name_that_is_taken_gets_a_number(downloads: Downloads, folder: Path, home: Path) -> None:
     for number in range(2):
         save(folder, "a.tar", str(number))

@@ -51,7 +51,9 @@ async def test_a_page_that_is_stuck_does_not_answer_and_holds_up_no_other(shared
     assert await commands.answers(page, SECONDS)
     with shared.connect(f"/devtools/page/{page}") as client:
         await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
-        assert not await commands.answers(page, 0.5)
+        async with asyncio.timeout(SECONDS):
+            while await commands.answers(page, 0.5):  # it may be asked before the script begins
+                pass
         assert await commands.answers(other, SECONDS)
     await owner.close(page)
 
@@ -71,11 +73,11 @@ async def test_a_page_that_closed_is_forgotten(shared: Any, commands: PageComman
 async def test_the_next_browser_is_connected_to_after_the_end_of_one(make_browser_server: Any, until: Any) -> None:
     process = make_browser_server()
     process.start()
-    await asyncio.to_thread(until, process.answers, 20)
+    await asyncio.to_thread(until, process.answers, 90)
     commands = PageCommands(process.socket)
     assert await commands.answers(await page_of(process), SECONDS)
     await BrowserClient(process.socket).restart({})
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while not await commands.answers(await page_of(process), SECONDS):
             pass
     await commands.close()

@@ -1,12 +1,17 @@
 import gzip
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
+import httpcore2
+import httpx2
 import pytest
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, PermissionDenied, TooLarge
+from sandbox_server.drivers.clients.agent_network import EgressRefused
 from sandbox_server.drivers.documents.web_markdown import Web
 
 pytestmark = pytest.mark.anyio
@@ -180,3 +185,21 @@ async def test_a_compressed_page_is_fetched_plain(web: Callable[..., Web], port:
 async def test_what_is_no_address_is_refused(web: Callable[..., Web], url: str) -> None:
     with pytest.raises(InvalidArgument):
         await web().fetch(url)
+
+
+async def test_with_a_network_of_the_box_names_are_left_to_it_and_a_refusal_is_the_policys(tmp_path: Path, names: Names) -> None:
+    class Refusing(httpcore2.AnyIOBackend):
+        async def connect_tcp(self, host: str, port: int, *_: Any, **__: Any) -> httpcore2.AsyncNetworkStream:
+            raise EgressRefused(f"{host}:{port} is not allowed (default)")
+
+    def network(_: ssl.SSLContext) -> httpx2.AsyncBaseTransport:
+        transport = httpx2.AsyncHTTPTransport(trust_env=False)
+        transport._pool = httpcore2.AsyncConnectionPool(network_backend=Refusing())
+        return transport
+
+    web = Web(names, str(tmp_path), max_bytes=1000, seconds=20, proxy=lambda _: None, network=network)
+    with pytest.raises(PermissionDenied, match=r"egress: site.example:80 is not allowed \(default\)") as raised:
+        await web.fetch("http://site.example/")
+    assert raised.value.details["reason"] == "egress"
+    with pytest.raises(PermissionDenied, match="internal"):
+        await web.fetch("http://inside.example/")

@@ -12,6 +12,7 @@ from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY, relay_changed
 from tests.drivers.kernels.waiting import until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -114,6 +115,8 @@ async def test_code_that_is_put_back_because_another_s_failed_runs_all_the_same(
 async def test_a_kernel_that_does_not_answer_is_not_waited_for_for_ever(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = await kernels.take("python3")
     await kernel._process.kill(signal.SIGSTOP)
+    state = Path(f"/proc/{kernel._process.pid}/stat")
+    await eventually(lambda: state.read_text().rpartition(") ")[2].startswith("T"))  # the signal is on its way
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.5)
     with anyio.fail_after(30), pytest.raises(DeadlineExceeded, match="did not answer"):
         await kernel.enter("/")

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 from sandbox_server.drivers.ports import listening_ports as module
-from sandbox_server.drivers.ports.listening_ports import Ports, listeners
+from sandbox_server.drivers.ports.listening_ports import PortPlace, Ports, box_table, listeners
 
 pytestmark = pytest.mark.anyio
 
@@ -123,3 +123,78 @@ async def test_a_look_that_is_over_says_that_nobody_listens(monkeypatch: pytest.
 async def test_nobody_waits_for_a_port_of_ours() -> None:
     with pytest.raises(PermissionDenied):
         await Ports({8080}, ()).wait(8080, 30)
+
+
+def boxed(tmp_path: Path, box: tuple[tuple[str, str, int], ...], outside: tuple[tuple[str, str, int], ...]) -> Ports:
+    """Ports of a box with a network of its own, in which 3001 is published."""
+    for name, rows in (("box", box), ("outside", outside)):
+        (tmp_path / name).mkdir()
+        table(tmp_path / name, *rows)
+    return Ports({8080}, {990}, str(tmp_path / "outside"), box=lambda: str(tmp_path / "box"), published=[3001])
+
+
+PORT_3000, PORT_3001, PORT_9100 = "0100007F:0BB8", "0100007F:0BB9", "0100007F:238C"
+
+
+async def test_a_program_in_the_box_is_reached_there_and_an_added_service_in_the_container(tmp_path: Path) -> None:
+    ports = boxed(tmp_path, ((PORT_3000, "0A", 1000),), ((PORT_9100, "0A", 1000),))
+
+    assert await ports.place(3000) == PortPlace("127.0.0.1:3000", in_box=True)
+    assert await ports.place(9100) == PortPlace("127.0.0.1:9100")
+    assert await ports.place(4000) == PortPlace("127.0.0.1:4000", in_box=True)
+    assert [listener.port for listener in await ports.open()] == [3000, 9100]
+
+
+async def test_a_port_of_both_is_the_boxes(tmp_path: Path) -> None:
+    ports = boxed(tmp_path, ((PORT_9100, "0A", 0),), ((PORT_9100, "0A", 1000),))
+    assert (await ports.place(9100)).in_box
+
+
+async def test_what_the_container_listens_on_for_us_says_nothing_of_the_box(tmp_path: Path) -> None:
+    ports = boxed(tmp_path, (), ((PORT_3000, "0A", 990), (PORT_3001, "0A", 0)))
+
+    assert (await ports.place(3001)).in_box
+    assert await ports.open() == []
+    assert not await ports.wait(3001, 0)
+    assert not await ports.listens(3000)
+    with pytest.raises(PermissionDenied):
+        await ports.place(3000)
+
+
+async def test_a_program_in_the_box_may_have_a_port_that_is_ours_outside(tmp_path: Path) -> None:
+    ports = boxed(tmp_path, ((PORT_3000, "0A", 1000),), ((PORT_3000, "0A", 990),))
+    assert (await ports.place(3000)).in_box
+
+
+async def test_a_program_of_ours_in_the_box_is_refused(tmp_path: Path) -> None:
+    ports = boxed(tmp_path, ((PORT_3000, "0A", 990),), ())
+    with pytest.raises(PermissionDenied):
+        await ports.place(3000)
+
+
+def test_the_boxes_table_is_that_of_a_program_in_it_while_there_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "box.pid"
+    assert box_table(str(file)) is None
+    file.write_text("")
+    assert box_table(str(file)) is None
+    file.write_text("42\n")
+    assert box_table(str(file)) == "/proc/42/net"
+    assert list(listeners(str(tmp_path / "gone"))) == []
+
+
+async def test_a_listener_in_the_box_is_looked_for_once_a_second_and_one_that_is_missing_each_time(tmp_path: Path) -> None:
+    ports = boxed(tmp_path, ((PORT_3000, "0A", 1000),), ())
+    assert (await ports.place(4000)).in_box
+    table(tmp_path / "box", ("00000000000000000000000001000000:0FA0", "0A", 1000), name="tcp6")
+    assert await ports.place(4000) == PortPlace("[::1]:4000", in_box=True)
+    (tmp_path / "box/tcp6").unlink()
+    assert await ports.place(4000) == PortPlace("[::1]:4000", in_box=True)
+
+
+async def test_what_is_known_of_ports_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_KNOWN", 2)
+    rows = tuple((f"0100007F:{port:04X}", "0A", 1000) for port in range(3000, 3006))
+    ports = boxed(tmp_path, rows, ())
+    for port in range(3000, 3006):
+        assert (await ports.place(port)).in_box
+        assert len(ports._known) <= 2

@@ -243,3 +243,55 @@ async def test_a_host_that_has_moved_is_looked_up_again(parts: Parts, monkeypatc
         places.append(frozenset({"10.0.0.2"}))
 
         await eventually(lambda: parts.haproxy.reloads, 30)
+
+
+class Egress:
+    """Keeps what leaves the box by what upstream; `refuses` makes it take nothing."""
+
+    def __init__(self) -> None:
+        self.used: list[ProxyPlan] = []
+        self.refuses = False
+
+    async def use(self, plan: ProxyPlan) -> None:
+        if self.refuses:
+            raise Unavailable("it does not answer")
+        self.used.append(plan)
+
+
+def in_a_box(parts: Parts, egress: Egress) -> ForwardProxy:
+    return ForwardProxy(load({}).proxy, parts.file, parts.haproxy, parts.processes, parts.environment, parts.browser, egress=egress)
+
+
+async def test_in_the_boxs_network_the_upstream_is_the_egress_process_s_and_haproxy_has_no_password(parts: Parts) -> None:
+    egress = Egress()
+    async with in_a_box(parts, egress) as proxy:
+        await proxy.change(to(SERVER))
+        assert await proxy.state() == (True, True)
+
+    assert egress.used[-1].upstream == SERVER
+    assert parts.haproxy.told
+    assert not any(TOKEN in told or "3128" in told for told in parts.haproxy.told)
+
+
+async def test_an_upstream_that_the_egress_process_does_not_take_changes_nothing(parts: Parts) -> None:
+    egress = Egress()
+    egress.refuses = True
+    async with in_a_box(parts, egress) as proxy:
+        with pytest.raises(Unavailable):
+            await proxy.change(to(SERVER))
+        assert proxy.plan.upstream is None
+    assert parts.haproxy.told == []
+
+
+async def test_an_upstream_of_before_is_forgotten_where_none_is_asked_for(parts: Parts) -> None:
+    egress = Egress()
+    async with in_a_box(parts, egress):
+        await eventually(lambda: egress.used == [ProxyPlan()])
+
+
+async def test_after_a_restart_the_egress_process_is_told_again(parts: Parts) -> None:
+    async with in_a_box(parts, Egress()) as proxy:
+        await proxy.change(to(SERVER))
+    egress = Egress()
+    async with in_a_box(parts, egress):
+        assert [plan.upstream.address for plan in egress.used if plan.upstream] == [SERVER.address]

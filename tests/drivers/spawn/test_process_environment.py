@@ -20,3 +20,11 @@ def test_others_take_the_place_of_those_that_there_were() -> None:
 def test_who_reads_them_changes_nothing() -> None:
     with pytest.raises(TypeError):
         ProcessEnvironment().variables["A"] = "1"  # type: ignore[index]
+
+
+def test_each_owner_replaces_its_own() -> None:
+    environment = ProcessEnvironment()
+    environment.replace({"A": "1"})
+    environment.replace({"B": "2"}, owner="secrets")
+    environment.replace({}, owner="")
+    assert environment.variables == {"B": "2"}

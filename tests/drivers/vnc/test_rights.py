@@ -111,6 +111,22 @@ def test_a_key_or_a_button_that_goes_down_means_to_act(kind: Any, body: bytes, a
     assert means_to_act(VncMessage(kind, body)) == acts
 
 
+def test_a_press_of_a_button_focuses_where_it_is_and_the_wheel_does_not() -> None:
+    rights = greeted(control=True)
+
+    def focusing(buttons: int, x: int) -> tuple[int, int] | None:
+        [message] = rights.admitted(struct.pack(">BBHH", 5, buttons, x, 9))
+        found = rights.focusing_press(message)
+        rights.note(message)
+        return found
+
+    assert [focusing(buttons, x) for x, buttons in enumerate((0, 1, 1, 5, 0, 8, 0, 2))] == [
+        None, (1, 9), None, (3, 9), None, None, None, (7, 9)
+    ]  # fmt: skip
+    [key] = rights.admitted(KEY_DOWN)
+    assert rights.focusing_press(key) is None
+
+
 def test_what_is_held_down_can_be_let_go_once() -> None:
     rights = greeted(control=True)
     pass_on(rights, KEY_DOWN + QEMU_DOWN + PRESSED)

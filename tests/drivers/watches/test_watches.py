@@ -253,7 +253,7 @@ async def test_the_oldest_events_go_first_and_that_is_said(watching: Watching, h
 async def test_waiting_ends_with_an_event_or_the_time_or_the_watch(watching: Watching, watches: Watches, home: Path) -> None:
     watch = await watching()
     assert not await watch.beyond(0, 0.01)
-    waiting = asyncio.create_task(watch.beyond(0, 5))
+    waiting = asyncio.create_task(watch.beyond(0, 30))
     (home / "f").touch()
     assert await waiting
     waiting = asyncio.create_task(watch.beyond(watch.last))

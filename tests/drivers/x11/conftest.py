@@ -5,6 +5,8 @@ import os
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from Xlib import X, Xatom
 from Xlib import display as xlib
 from Xlib.error import ConnectionClosedError
 
+from sandbox_server.boot import window_manager as window_manager_start
 from sandbox_server.drivers.x11 import clipboard_selection, connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keysyms import UNICODE
@@ -75,20 +78,35 @@ async def desktop(xserver: XServer) -> AsyncIterator[Desktop]:
         yield opened
 
 
-@pytest.fixture
-def window_manager(xserver: XServer) -> Iterator[None]:
+@contextmanager
+def managing(xserver: XServer, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """openbox, once it manages the windows."""
-    process = subprocess.Popen(["openbox", "--sm-disable"], env=os.environ | {"DISPLAY": xserver.name}, stderr=subprocess.DEVNULL)
+    environ = os.environ | {"DISPLAY": xserver.name}
+    process = subprocess.Popen(["openbox", "--sm-disable", *options], env=environ, stderr=subprocess.DEVNULL)
     display = xlib.Display(xserver.name)
     try:
         supported = display.intern_atom("_NET_SUPPORTING_WM_CHECK")
         until(lambda: display.screen().root.get_full_property(supported, X.AnyPropertyType))
         until(lambda: _shows_windows(display))
-        yield
+        yield process
     finally:
         display.close()
         process.terminate()
         process.wait(30)
+
+
+@pytest.fixture
+def window_manager(xserver: XServer) -> Iterator[None]:
+    """openbox as it is by itself."""
+    with managing(xserver):
+        yield
+
+
+@pytest.fixture
+def desktop_manager(xserver: XServer) -> Iterator[subprocess.Popen[bytes]]:
+    """openbox as the desktop starts it: ordinary windows fill the screen."""
+    with managing(xserver, "--config-file", str(Path(window_manager_start.__file__).with_name("openbox.xml"))) as process:
+        yield process
 
 
 def _shows_windows(display: xlib.Display) -> bool:

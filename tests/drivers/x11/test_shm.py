@@ -1,7 +1,11 @@
 """Shared memory shows what the protocol's own way shows, and nobody else can read it."""
 
+import gc
+
+import pytest
 from Xlib import X
 from Xlib import display as xlib
+from Xlib.error import ConnectionClosedError
 
 from sandbox_server.drivers.x11.shm import ALL_PLANES, Segment
 from tests.drivers.x11.conftest import XServer
@@ -43,3 +47,12 @@ def test_only_the_x_servers_user_and_ours_may_attach(xserver: XServer) -> None:
     assert {mode[-3:] for mode in modes} == {"600"}
     segment.close()
     display.close()
+
+
+def test_without_a_connection_none_is_made_and_none_is_missed_later(xserver: XServer) -> None:
+    display, before = xlib.Display(xserver.name), segments()
+    display.close()
+    with pytest.raises(ConnectionClosedError):
+        Segment(display, 4096)
+    gc.collect()  # what is wrong then fails the test
+    assert segments() == before

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sandbox_server.core import Call, Caller, Reply
 from sandbox_server.core.control import Holding
+from sandbox_server.drivers.credentials.agent_keys import AgentKeys
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
@@ -45,12 +46,15 @@ class Gate:
         self.holding = Holding()
         self.asked: set[str] = set()
         """The requests to people that are open."""
+        self.programs = 0
+        """How many calls of programs were told."""
         (folder / "run").mkdir()
         (folder / "agent").mkdir()
         me = (os.getuid(), os.getgid())
         Keyring(str(folder / "run"), str(folder / "agent")).prepare(me, me, with_api_key=False)
         self.shares = PortShares(JsonFile(str(folder / "shares.json")), self._now)
         self.revoked = Revoked(JsonFile(str(folder / "revoked.json")), 3600, self._now)
+        self.agent_keys = AgentKeys(JsonFile(str(folder / "agent-keys.json")), self._now)
         self.auth = self.restarted()
 
     def restarted(self) -> Auth:
@@ -64,6 +68,7 @@ class Gate:
             tickets,
             self.shares,
             self.revoked,
+            self.agent_keys,
             api_key=KEY,
             session_ttl=3600,
             preview_domain=self.settings.preview_domain,
@@ -72,11 +77,14 @@ class Gate:
         )
         hosts = AllowedHosts(self.settings.hosts, "box", self.settings.preview_domain)
         ports, turns = Ports({8080, 8091}, (), editors=EDITORS), EditorTurns(lambda: self.holding, EDITORS)
-        self.auth = Auth(credentials, tickets, ports, self.settings, self._now, turns, hosts)
+        self.auth = Auth(credentials, tickets, ports, self.settings, self._now, turns, hosts, self._program_called)
         return self.auth
 
     def _now(self) -> float:
         return self.seconds
+
+    def _program_called(self) -> None:
+        self.programs += 1
 
     @property
     def agent_token(self) -> str:

@@ -1,10 +1,12 @@
 """Who is recognised when boot prepared less than usual."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
+from sandbox_server.drivers.credentials.agent_keys import AgentKeys
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.credentials.revoked import Revoked
@@ -14,12 +16,17 @@ from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth.credentials import Credentials, Identity
 from sandbox_server.features.auth.original import Original
+from tests.features.auth.conftest import Gate
 
 pytestmark = pytest.mark.anyio
 
 
 def none_revoked(folder: Path) -> Revoked:
     return Revoked(JsonFile(str(folder / "revoked.json")), 60)
+
+
+def no_keys(folder: Path) -> AgentKeys:
+    return AgentKeys(JsonFile(str(folder / "agent-keys.json")))
 
 
 def no_shares(folder: Path) -> PortShares:
@@ -36,6 +43,7 @@ def unprepared(tmp_path: Path) -> Credentials:
         Tickets(keyring.tickets),
         no_shares(tmp_path),
         none_revoked(tmp_path),
+        no_keys(tmp_path),
         api_key=None,
         session_ttl=60,
         now=lambda: 1000.0,
@@ -69,7 +77,23 @@ async def test_a_key_that_boot_makes_later_is_not_needed_before_the_first_reques
     (tmp_path / "run").mkdir()
     keyring = Keyring(str(tmp_path / "run"), str(tmp_path / "agent"))
     late = Credentials(
-        keyring, Tokens([], None, None), Tickets(keyring.tickets), no_shares(tmp_path), none_revoked(tmp_path), api_key=None, session_ttl=60
+        keyring,
+        Tokens([], None, None),
+        Tickets(keyring.tickets),
+        no_shares(tmp_path),
+        none_revoked(tmp_path),
+        no_keys(tmp_path),
+        api_key=None,
+        session_ttl=60,
     )
     (tmp_path / "run/api-key").write_text("made-by-boot\n")
     assert (await late.identify(original(x_aio_api_key="made-by-boot"))).grant.caller == "key"
+
+
+async def test_a_token_that_names_its_task_is_told_of(gate: Gate, signed: Callable[..., str]) -> None:
+    told: list[tuple[str, str, float | None]] = []
+    gate.auth._credentials._task_called = lambda *call: told.append(call)
+    for claims in ({"task": "t1", "exp": 4e9}, {"task": ""}, {}):
+        await gate.ask("/mcp", authorization=f"Bearer {signed(sub='agent-7', **claims)}")
+    assert told == [(told[0][0], "t1", 4e9)]
+    assert "agent-7" in told[0][0]

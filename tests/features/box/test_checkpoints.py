@@ -7,10 +7,11 @@ from sandbox_server.features.box.checkpoints import (
     CheckpointRef,
     CheckpointRestoreRequest,
     Checkpoints,
+    CheckpointTreeRequest,
     PruneRequest,
 )
 from sandbox_server.features.box.renewal import Renewal
-from tests.features.box.conftest import CALL, FakeBox
+from tests.features.box.conftest import CALL, FakeBox, FakeShells
 
 pytestmark = pytest.mark.anyio
 
@@ -22,16 +23,62 @@ def record(name: str, parent: str | None = None, why: str = "asked", size: int |
 @pytest.fixture
 async def checkpoints(daemon: FakeBox, renewal: Renewal) -> Checkpoints:
     daemon.answers["list"] = {"head": "b", "checkpoints": [record("a"), record("b", "a", size=None)]}
-    daemon.answers["checkpoint"] = {"checkpoint": record("c", "b"), "stopped": [{"pid": 7, "uid": 1000, "command": "sleep 9"}]}
+    stopped = [{"pid": 7, "uid": 1000, "command": "/usr/bin/sleep 9"}]
+    daemon.answers["checkpoint"] = {"checkpoint": record("c", "b"), "stopped": stopped, "mode": "stop"}
     daemon.answers["restore"] = {"head": "a", "kept": None, "stopped": []}
     return Checkpoints(daemon, renewal, quota=20)
 
 
-async def test_a_checkpoint_says_what_it_stopped_and_what_was_opened_again(checkpoints: Checkpoints, daemon: FakeBox) -> None:
-    made = await checkpoints.create_checkpoint(CheckpointCreateRequest(label="x", parent="b"), CALL)
-    assert (made.checkpoint.id, made.stopped[0].command, made.reopened) == ("c", "sleep 9", ["s1"])
+async def test_a_checkpoint_that_stops_says_what_and_what_was_opened_again(checkpoints: Checkpoints, daemon: FakeBox) -> None:
+    made = await checkpoints.create_checkpoint(CheckpointCreateRequest(label="x", parent="b", mode="stop"), CALL)
+    assert (made.checkpoint.id, made.stopped[0].command, made.reopened, made.pause_ms) == ("c", "/usr/bin/sleep 9", ["s1"], None)
     assert "Processes and memory are not kept" in made.not_kept
-    assert ("checkpoint", {"label": "x", "parent": "b", "who": "someone"}) in daemon.asked
+    assert ("checkpoint", {"label": "x", "parent": "b", "who": "someone", "mode": "stop"}) in daemon.asked
+
+
+async def test_a_live_checkpoint_says_how_long_programs_stood_still_and_opens_no_shell_again(
+    checkpoints: Checkpoints, daemon: FakeBox, shells: FakeShells
+) -> None:
+    live = {"checkpoint": record("c", "b"), "stopped": [], "mode": "live", "pause_seconds": 0.0213, "copied_bytes": 5}
+    daemon.answers["checkpoint"] = live
+    made = await checkpoints.create_checkpoint(CheckpointCreateRequest(), CALL)
+    assert (made.mode, made.pause_ms, made.copied_bytes, made.stopped, made.reopened) == ("live", 21.3, 5, [], [])
+    assert shells.opened_with == []
+
+
+@pytest.mark.parametrize(("mode", "acts"), [("auto", ()), ("live", ()), ("stop", ("shell", "gui", "cdp"))])
+def test_only_one_that_stops_programs_acts_on_what_a_person_may_hold(mode: str, acts: tuple[str, ...]) -> None:
+    assert CheckpointCreateRequest.model_validate({"mode": mode}).acts == acts
+
+
+async def test_whoever_watches_is_told_who_made_or_restored_one_and_what_stopped(daemon: FakeBox, renewal: Renewal) -> None:
+    told: list[tuple[str, str, str]] = []
+    stopped = [{"pid": number, "uid": 1, "command": command} for number, command in enumerate(["/bin/sleep 9", "sleep 8", "python3 x.py"])]
+    daemon.answers["list"] = {"head": None, "checkpoints": []}
+    daemon.answers["checkpoint"] = {"checkpoint": record("c"), "stopped": [], "mode": "live"}
+    daemon.answers["restore"] = {"head": "a", "kept": None, "stopped": stopped}
+    announced = Checkpoints(daemon, renewal, quota=20, announce=lambda kind, caller, note: told.append((kind, caller.name, note)))
+    await announced.create_checkpoint(CheckpointCreateRequest(label="before"), CALL)
+    await announced.restore_checkpoint(CheckpointRestoreRequest(checkpoint_id="a"), CALL)
+    assert told == [
+        ("checkpoint:made", "someone", "before; no programs were stopped"),
+        ("checkpoint:restored", "someone", "a; 3 programs were stopped: sleep, python3"),
+    ]
+
+
+async def test_what_a_restore_would_stop_is_told_before(checkpoints: Checkpoints, daemon: FakeBox) -> None:
+    daemon.answers["preview"] = {"stops": [{"pid": 7, "uid": 1, "command": "sleep 9"}], "changed": True}
+    found = await checkpoints.preview_restore(CheckpointRef(checkpoint_id="image"))
+    assert (found.stops[0].command, found.changed) == ("sleep 9", True)
+    assert daemon.asked == [("preview", {"checkpoint": None})]
+
+
+async def test_a_directory_of_what_differs_is_listed_by_pages(checkpoints: Checkpoints, daemon: FakeBox) -> None:
+    entry = {"name": "d", "change": None, "added": 1, "changed": 0, "deleted": 2, "before": 3, "after": 4}
+    daemon.answers["tree"] = {"entries": [entry], "more": True, "truncated": False}
+    found = await checkpoints.checkpoint_tree(CheckpointTreeRequest(checkpoint_id="current", under="/home", after="c", limit=1))
+    assert (found.entries[0].deleted, found.more) == (2, True)
+    assert daemon.asked == [("tree", {"checkpoint": None, "against": None, "under": "/home", "after": "c", "limit": 1})]
 
 
 async def test_a_full_quota_refuses_before_anything_is_stopped(checkpoints: Checkpoints, daemon: FakeBox) -> None:

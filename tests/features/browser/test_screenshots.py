@@ -47,3 +47,10 @@ async def test_a_look_is_a_jpeg_and_says_what_is_on_it(desktop: Desktop, window_
 async def test_a_look_at_an_empty_screen_names_no_window(desktop: Desktop) -> None:
     shot = await Pictures(desktop).look(LookRequest())
     assert json.loads(shot.headers["x-about"])["active_window"] is None
+
+
+async def test_who_watches_by_pictures_gets_the_whole_screen_as_a_jpeg(desktop: Desktop) -> None:
+    await desktop.screen.resize((800, 600))
+    shot = await Pictures(desktop).watch()
+    assert shot.media_type == "image/jpeg"
+    assert Image.open(io.BytesIO(shot.body)).size == (800, 600)

@@ -54,3 +54,16 @@ async def test_an_earlier_lease_can_be_shown(tmp_path: Path) -> None:
         before = keeper.lease
         await keeper.change("frozen", actor_of(ANN), lambda lease, now: machine.freeze(lease, actor_of(ANN), now))
         assert (state_of(keeper, ANN).state, state_of(keeper, ANN, before).state) == ("frozen", "agent")
+
+
+async def test_it_tells_when_the_first_program_calls_and_only_then(tmp_path: Path) -> None:
+    async with driving(tmp_path) as keeper:
+        assert state_of(keeper, ANN).agent_seen is False
+        news = keeper.news(None)
+        await anext(news)
+        keeper.see_agent()
+        keeper.see_agent()
+        keeper.see_agent()
+        with keeper.watching(ANN):
+            assert [(await anext(news)).kind, (await anext(news)).kind] == ["connected", "came"]
+        assert state_of(keeper, ANN).agent_seen is True

@@ -301,7 +301,6 @@ def test_nobody_acts_while_control_is_frozen() -> None:
     assert not any(frozen.holding.admits(caller(actor), "gui") or frozen.holding.drives(caller(actor), "gui") for actor in ACTORS)
     assert machine.freeze(frozen, ANN, 5) == frozen
     refusals: tuple[Callable[[], Lease], ...] = (
-        lambda: machine.take(frozen, ROOT, ALL_REACHES, 2, viewing=True),
         lambda: machine.give(frozen, ROOT, "shared", ALL_REACHES, 2, viewing=True),
         lambda: machine.request(frozen, BOB, GUI, 2, TIMES),
     )
@@ -381,6 +380,9 @@ def test_whoever_takes_over_is_private_from_then_on() -> None:
 def test_it_goes_on_while_everything_is_frozen_and_a_stranger_does_not_end_that() -> None:
     frozen = machine.freeze(hidden(), BOB, 1)
     assert frozen.holding.private == "ann"
+    with pytest.raises(HeldByHuman):
+        machine.take(frozen, BOB, GUI, 2, viewing=True)
+    assert machine.take(frozen, ANN, GUI, 2, viewing=True).holding.private == "ann"
     with pytest.raises(PermissionDenied, match="ann was private"):
         machine.thaw(frozen, BOB, 2)
     assert machine.thaw(frozen, ANN, 2).holding.private is None

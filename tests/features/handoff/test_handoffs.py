@@ -72,6 +72,16 @@ async def test_an_agent_asks_and_a_person_answers(calls: Calls) -> None:
     assert [each.id for each in await calls.ask(AGENT, "list_handoffs", status="closed")] == [ended.id]
 
 
+async def test_a_confirmation_is_answered_without_claiming_it_or_taking_the_screen(calls: Calls) -> None:
+    asked = await calls.ask(AGENT, "request_human", kind="confirm", reason="Place the order?")
+    ended = await calls.ask(ANN, "answer_handoff", id=asked.id, outcome="cannot")
+    assert (ended.confirmed, ended.claimed_by, calls.claims) == (False, None, [])
+    assert (await calls.ask(AGENT, "get_handoff", id=asked.id)).confirmed is False
+    assert (await calls.ask(OTHER, "get_handoff", id=asked.id)).confirmed is None
+    with pytest.raises(Conflict, match="is closed: cannot"):
+        await calls.ask(Caller("bob", ANN.scopes, person=True), "answer_handoff", id=asked.id, outcome="done")
+
+
 async def test_a_program_does_not_answer_for_a_person_nor_does_who_may_only_look(calls: Calls) -> None:
     asked = await calls.ask(AGENT, "request_human", reason="r")
     for name, fields in (("claim_handoff", {}), ("answer_handoff", {"outcome": "done"}), ("assign_handoff", {"to": "bob"})):

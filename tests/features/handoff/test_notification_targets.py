@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sandbox_server.drivers.clients.mail import MailServer
-from sandbox_server.features.handoff.handoff import Handoff
+from sandbox_server.features.handoff.handoff import Approval, Handoff
 from sandbox_server.features.handoff.notification_targets import (
     MailTarget,
     NotificationTarget,
@@ -143,3 +143,14 @@ def test_long_texts_are_cut_and_choices_told() -> None:
 
 def test_without_a_secret_nothing_is_signed() -> None:
     assert signature(None, b"x", 1.0) == {}
+
+
+async def test_an_approval_is_told_with_what_it_is_about_without_secrets(http: str) -> None:
+    about = Approval(subject="shell", rule="push", details={"command": "git push https://me:hunter2@git.example"}, answers=["once", "deny"])
+    told = asked(kind="approve", reason="Run a command?", instructions="", url=None, approval=about)
+    for target in (WebhookTarget(f"{http}/hook", None), SlackTarget(f"{http}/s"), NtfyTarget(f"{http}/topic", None)):
+        await target.tell(told, None)
+        body = seen[-1][2].decode()
+        assert "git.example" in body
+        assert "hunter2" not in body
+    assert details(told) == "command: git push https://***@git.example"

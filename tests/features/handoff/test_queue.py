@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff import queue as module
-from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, FormField
+from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, FormField, Kind
 from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
 from tests.features.handoff.queues import Clock, queue
 
@@ -52,6 +53,22 @@ async def test_who_waits_is_told_the_outcome(tmp_path: Path) -> None:
         await found.answer(AnswerHandoff(id=asked.id, outcome="partly", note="the second page failed"), "ann", "view")
         ended = await waiting
         assert (ended.outcome, ended.note, ended.claimed_by, ended.closed_by) == ("partly", "the second page failed", "ann", "ann")
+
+
+async def test_an_old_request_that_is_answered_late_is_kept_although_many_were_closed_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_CLOSED", 3)
+    clock = Clock()
+    async with opened(tmp_path, clock) as found:
+        old = await found.ask(LOGIN, AGENT)
+        later = [await found.ask(LOGIN, AGENT) for _ in range(4)]
+        for each in later:
+            clock.now += 1
+            await found.close(each.id, "agent", "cancelled")
+        clock.now += 1
+        await found.close(old.id, "agent", "cancelled")
+        assert [each.id for each in found.listed("closed")] == [old.id, later[2].id, later[3].id]
 
 
 async def test_only_one_person_can_claim_a_handoff(tmp_path: Path) -> None:
@@ -162,3 +179,73 @@ async def test_what_a_person_changed_comes_with_the_outcome_and_is_kept_once_it_
         late = await found.ask(AskPerson(reason="r"), AGENT)
         assert (await found.with_receipt(await found.close(late.id, "clock", "timeout"))).receipt is None
     assert asked == [("ann", 1000.0, 1000.0)] * 2
+
+
+async def test_a_request_is_answered_without_being_claimed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(AskPerson(kind="confirm", reason="Place the order?"), AGENT)
+        ended = await found.answer(AnswerHandoff(id=asked.id, outcome="done"), "ann", "view")
+    assert (ended.claimed_by, ended.closed_by, ended.confirmed) == (None, "ann", True)
+
+
+async def test_of_two_people_who_answer_at_once_one_wins_and_the_other_is_told(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(AskPerson(kind="confirm", reason="Place the order?"), AGENT)
+        yes, no = AnswerHandoff(id=asked.id, outcome="done"), AnswerHandoff(id=asked.id, outcome="cannot")
+        first, second = await asyncio.gather(found.answer(yes, "ann", "view"), found.answer(no, "bob", "view"), return_exceptions=True)
+        assert (found.get(asked.id).closed_by, found.get(asked.id).confirmed) == ("ann", True)
+    assert not isinstance(first, BaseException)
+    assert isinstance(second, Conflict)
+    assert second.details == {"outcome": "done", "closed_by": "ann"}
+
+
+async def test_nobody_answers_what_another_has_claimed_but_whoever_did(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        await found.claim(asked.id, "ann")
+        with pytest.raises(Conflict, match="ann has claimed this"):
+            await found.answer(AnswerHandoff(id=asked.id, outcome="done"), "bob", "view")
+        assert (await found.answer(AnswerHandoff(id=asked.id, outcome="done"), "ann", "view")).closed_by == "ann"
+
+
+async def test_a_withdrawn_request_takes_no_answer(tmp_path: Path) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        await found.close(asked.id, "agent", "cancelled")
+        with pytest.raises(Conflict, match="is closed: cancelled"):
+            await found.answer(AnswerHandoff(id=asked.id, outcome="done"), "ann", "view")
+
+
+async def test_after_its_deadline_a_request_takes_no_answer_even_before_the_clock_has_closed_it(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock) as found:
+        asked = await found.ask(LOGIN, AGENT)
+        clock.now = asked.deadline_at
+        late = (
+            found.answer(AnswerHandoff(id=asked.id, outcome="done"), "ann", "view"),
+            found.answer(AnswerHandoff(id=asked.id, outcome="done"), "agent", "client"),
+            found.claim(asked.id, "ann"),
+            found.assign(asked.id, ADMIN, "ann"),
+        )
+        for each in late:
+            with pytest.raises(Conflict, match="is closed: timeout"):
+                await each
+        assert (await found.close(asked.id, "clock", "timeout")).outcome == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices", "outcome", "confirmed"),
+    [
+        ("confirm", [], "done", True),
+        ("confirm", [], "cannot", False),
+        ("confirm", [], "instead", None),
+        ("confirm", ["Now", "Later"], "done", None),
+        ("login", [], "done", None),
+    ],
+)
+async def test_only_a_confirmation_is_a_yes_or_a_no(
+    tmp_path: Path, kind: Kind, choices: list[str], outcome: Literal["done", "cannot", "instead"], confirmed: bool | None
+) -> None:
+    async with opened(tmp_path) as found:
+        asked = await found.ask(AskPerson(kind=kind, reason="r", choices=choices), AGENT)
+        assert (await found.answer(AnswerHandoff(id=asked.id, outcome=outcome), "ann", "view")).confirmed is confirmed

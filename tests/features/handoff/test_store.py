@@ -49,6 +49,14 @@ async def test_only_the_latest_closed_ones_are_kept(tmp_path: Path, monkeypatch:
         assert [each.id for each in await store.all()] == ["open", "c2"]
 
 
+async def test_what_was_closed_last_is_kept_however_old_the_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_CLOSED", 1)
+    async with HandoffStore(str(tmp_path / "h.db")) as store:
+        await store.put(handoff("new", 50, closed=True).model_copy(update={"closed_at": 60.0}))
+        await store.put(handoff("old", 1, closed=True).model_copy(update={"closed_at": 90.5}))
+        assert [each.id for each in await store.all()] == ["old"]
+
+
 async def test_the_work_of_a_caller_that_went_is_alone_with_the_file_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = threading.Event(), threading.Event()
     text = Handoff.model_dump_json

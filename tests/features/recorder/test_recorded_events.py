@@ -1,8 +1,8 @@
 """What is written down beside calls."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,14 @@ class Asked:
     note: str = ""
     reason: str = "Sign in at acme"
     choice: str | None = None
+    approval: "Allowed | None" = None
+
+
+@dataclass
+class Allowed:
+    subject: str = "shell"
+    rule: str = "push"
+    details: Mapping[str, str] = field(default_factory=lambda: {"command": "git push --token=hunter2"})
 
 
 @pytest.fixture
@@ -124,12 +132,27 @@ async def test_a_handoff_is_told_by_each_that_moved_it_and_its_note_is_counted(j
 async def test_what_was_asked_and_chosen_is_told_without_secrets(journal: Journal) -> None:
     entries = HandoffEntries(journal, Redaction(["opensesame"]))
     entries.kept(Asked(kind="choice", reason="Which of them? password=hunter2"))
-    closed = {"status": "closed", "closed_by": "owner#1", "outcome": "done"}
+    closed: dict[str, Any] = {"status": "closed", "closed_by": "owner#1", "outcome": "done"}
     entries.kept(Asked(kind="choice", reason="Which of them? password=hunter2", choice="opensesame", **closed))
 
     asked, answered = await kinds(journal, "handoff")
     assert (asked["reason"], "choice" in asked) == ("Which of them? password=***", False)
     assert (answered["reason"], answered["choice"]) == (asked["reason"], "***")
+
+
+async def test_an_approval_is_told_with_what_it_is_about_without_secrets(journal: Journal) -> None:
+    entries = HandoffEntries(journal, Redaction())
+    entries.kept(Asked(kind="approve", approval=Allowed()))
+    entries.kept(Asked(kind="approve", status="closed", closed_by="owner#1", outcome="once", approval=Allowed()))
+
+    asked, answered = await kinds(journal, "handoff")
+    assert (asked["asks"], asked["subject"], asked["rule"], asked["details"]) == (
+        "approve",
+        "shell",
+        "push",
+        {"command": "git push --token=***"},
+    )
+    assert (answered["outcome"], answered["actor"]) == ("once", {"type": "person", "name": "owner#1"})
 
 
 async def test_who_is_private_is_told_with_every_change(journal: Journal) -> None:

@@ -45,6 +45,14 @@ class Sample:
         """Tell how it is."""
 
 
+class Screen:
+    tag = "browser"
+
+    @operation("GET /picture", scope="view", operation_id="watch_picture")
+    async def watch(self) -> None:
+        """Show it."""
+
+
 class Line(Model):
     command: str
 
@@ -75,6 +83,7 @@ class Shells:
 
 MOVE, HEALTH = operations(Sample())
 RUN, TERMINAL = operations(Shells())
+(WATCH,) = operations(Screen())
 
 
 @pytest.fixture
@@ -133,6 +142,14 @@ async def test_of_a_call_that_is_not_let_in_no_field_is_looked_at(journal: Journ
 async def test_health_is_nobodys_deed(journal: Journal) -> None:
     await call(RecorderGuard(journal, Redaction()), HEALTH, ROBOT)
     assert await calls(journal) == []
+
+
+async def test_a_person_who_watches_by_pictures_does_nothing_and_a_program_is_written_down(journal: Journal) -> None:
+    guard = RecorderGuard(journal, Redaction())
+    await call(guard, WATCH, PERSON)
+    await call(guard, WATCH, ROBOT)
+    reads = await journal.read(None, lambda entry: entry["kind"] == "read", 10)
+    assert [entry["actor"]["name"] for entry in reads] == ["robot"]
 
 
 async def test_of_what_a_person_does_in_private_nothing_but_that_it_was_is_kept(journal: Journal) -> None:

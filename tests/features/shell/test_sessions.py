@@ -194,8 +194,8 @@ async def test_a_command_that_ends_after_a_restart_gives_its_code(server: Server
 async def test_a_tmux_that_was_killed_is_said_and_replaced(server: Server) -> None:
     async with server.serving() as shell:
         runner = Runner(shell, "s")
-        running = asyncio.create_task(runner("cd /usr; sleep 60"))
-        await eventually(lambda: process_exists("sleep 60"))
+        running = asyncio.create_task(runner("cd /usr; sleep 6001"))
+        await eventually(lambda: process_exists("sleep 6001"))  # of no other test
         subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
         lost = await running
         after = await runner("pwd")
@@ -229,12 +229,12 @@ async def test_a_command_whose_caller_left_before_its_start_was_heard_is_known_t
         session = await server.sessions.get("s")
         heard = session.state.marked
         monkeypatch.setattr(session.state, "marked", lambda mark: None if mark.kind == "start" else heard(mark))
-        leaving = asyncio.create_task(runner("sleep 60"))
-        await eventually(lambda: process_exists("sleep 60"))
+        leaving = asyncio.create_task(runner("sleep 6002"))
+        await eventually(lambda: process_exists("sleep 6002"))  # of no other test
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await leaving
-        with pytest.raises(Conflict, match="sleep 60"):
+        with pytest.raises(Conflict, match="sleep 6002"):
             await runner("true")
 
 

@@ -2,8 +2,10 @@
 
 import base64
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
+import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, EmbeddedResource, ImageContent, Tool
@@ -228,3 +230,23 @@ async def test_a_name_of_ours_is_never_another_servers_whoever_asks(api: ApiClie
         with pytest.raises(MCPError, match="Unknown tool") if scopes == "code" else contextlib.nullcontext():
             await called(tools, "sample_clear", Asking(scopes=scopes))
     assert in_process.opened == 0
+
+
+async def test_an_agent_hears_what_the_network_policy_refused_to_another_servers_tool(
+    api: ApiClient, in_process: InProcessConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def send(verb: str, path: str, headers: Mapping[str, str], **more: Any) -> httpx2.Response:
+        asked.append(f"{verb} {path} by {headers['x-sandbox-caller']}")
+        return httpx2.Response(200, json={"data": {"blocked": notices.pop(0)}})
+
+    notices = ["blocked: evil.example:443 by rule `default`", None]
+    _, servers = servers_of(in_process.connect, other={"command": "x"})
+    tools = ToolRouter(ApiTools(api), servers, InteractiveCalls(LogLevels()), None)
+    await api.catalog()
+    monkeypatch.setattr(api, "send", send)
+    async with servers.open():
+        said = [await called(tools, "other_echo", Asking(scopes="view code shell"), text="hello") for _ in range(2)]
+    assert [getattr(result.content[-1], "text", "") for result in said] == ["blocked: evil.example:443 by rule `default`", "hello"]
+    assert asked == ["GET /v1/egress/blocked by test"] * 2

@@ -170,7 +170,7 @@ async def test_a_handoff_is_polled_with_each_wait_and_reports_progress(url: str,
     async with client_of(url, "legacy", AGENT, elicitation_callback=user) as client:
         made = (await client.call_tool("request_human", {**ASKED, "wait": 0})).structured_content or {}
         assert user.asked == []
-        again = (await client.call_tool("wait_for_human", {"id": made["id"], "wait": 0.1})).structured_content or {}
+        again = (await client.call_tool("wait_for_human", {"id": made["id"], "wait": 1})).structured_content or {}
         waiting = asyncio.create_task(client.call_tool("wait_for_human", {"id": made["id"], "wait": 60}, progress_callback=report))
         await eventually(lambda: len(user.asked) == 2 and heard, 30)
         await answers(ann, choice="aisle")

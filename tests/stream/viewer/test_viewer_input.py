@@ -72,3 +72,14 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
         lease.set(drives=False)
         await asyncio.to_thread(until_is, program, ["down", "up"])
         assert [event[1] for event in program.events] == [ord("j"), ord("j")]
+
+
+async def test_a_key_that_is_held_while_the_network_stalls_is_let_go(
+    desktop: Desktop, painter: Painter, program: Program, xserver: XServer
+) -> None:
+    client = FakeClient()
+    async with watching(desktop, xserver.name, client):
+        await client.until(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
+        for message in (wire.Ping(1), wire.Ping(2), wire.Key(ord("k"), down=True)):
+            client.say(message)
+        await asyncio.to_thread(until_is, program, ["down", "up"])

@@ -182,7 +182,7 @@ export class El {
   set innerHTML(html) {
     this.replaceChildren();
     let place = /** @type {El} */ (this);
-    for (const [, text, end, tag, rest] of html.matchAll(/([^<]+)|<(\/?)(\w+)([^>]*)>/g)) {
+    for (const [, text, end, tag, rest] of html.matchAll(/([^<]+)|<(\/?)([\w-]+)([^>]*)>/g)) {
       if (text) text.trim() && place.append(text.trim());
       else if (end) place = place.parentElement ?? this;
       else {
@@ -279,7 +279,14 @@ export class El {
   setSelectionRange() {}
   setPointerCapture() {}
   select() {}
+  showModal() {
+    this.open = true;
+  }
+  close() {
+    this.open = false;
+  }
   showPopover() {}
+  togglePopover() {}
   hidePopover() {}
 }
 
@@ -336,6 +343,7 @@ export function openDocument() {
       return Object.assign(new El("option"), { textContent: text, value });
     },
     addEventListener: page.addEventListener.bind(page),
+    removeEventListener: page.removeEventListener.bind(page),
     dispatchEvent: page.dispatchEvent.bind(page),
     location: new URL("http://box.test:8080/"),
     matchMedia: () => ({ matches: false }),

@@ -4,17 +4,17 @@ import { globals } from "./dom.mjs";
 
 /**
  * Answer each request with what a function says.
- * @param {(method: string, path: string, body: any) => any} answer a value for the envelope's data; a Response as it is; what is thrown fails the request
+ * @param {(method: string, path: string, body: any, headers: Record<string, string>) => any} answer a value for the envelope's data; a Response as it is; what is thrown fails the request
  * @returns {{method: string, path: string, body: any}[]} what was asked so far
  */
 export function answering(answer) {
   /** @type {{method: string, path: string, body: any}[]} */
   const asked = [];
   globals({
-    fetch: async (path, { method = "GET", body = undefined } = {}) => {
+    fetch: async (path, { method = "GET", body = undefined, headers = {} } = {}) => {
       const sent = typeof body === "string" ? JSON.parse(body) : body;
       asked.push({ method, path, body: sent });
-      const data = await answer(method, path, sent);
+      const data = await answer(method, path, sent, headers);
       return data instanceof Response ? data : Response.json({ success: true, message: "", data: data ?? null, hint: null });
     },
   });

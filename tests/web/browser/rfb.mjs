@@ -20,6 +20,9 @@ export default class RFB extends EventTarget {
   sendKey(keysym, _, down) {
     this.done.push(down === undefined ? keysym : [keysym, down]);
   }
+  disconnect() {
+    this.done.push("disconnect");
+  }
   focus() {
     this.done.push("focus");
   }

@@ -33,12 +33,20 @@ test("each operation is shown as other programs call it", () => {
   assert.equal(shown.MCP, undefined);
 });
 
-test("a tool is shown as an agent calls it, what the SDK lacks without Python", () => {
+test("a tool is shown as an agent calls it", () => {
   const tool = operations.find((operation) => operation.tool === "sandbox_execute_bash");
   const shown = codeSamples(tool, BASE, false);
 
   assert.deepEqual(JSON.parse(shown.MCP).params, { name: "sandbox_execute_bash", arguments: { cmd: "ls -la" } });
-  assert.equal(shown.Python, undefined);
+});
+
+test("what the SDK lacks is shown in Python with httpx", () => {
+  const shown = (id) => codeSamples(find(id), BASE, false).Python;
+
+  assert.ok(shown("handoffs/request_human").includes(`httpx.request("POST", "${BASE}/v1/handoffs", headers=headers, json={"reason": "Shall I go on?"}, timeout=3600)`));
+  assert.ok(shown("handoffs/request_human").endsWith('print(answer.json()["data"])'));
+  assert.ok(shown("control/control_events").includes("for line in answer.iter_lines():"));
+  assert.ok(shown("checkpoints/import_checkpoint").includes('content=open("FILE", "rb")'));
 });
 
 test("uploads and deletions are shown as curl sends them", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { matching, readOperations, typeName } from "/static/docs/openapi.js";
+import { grouped, matching, readOperations, typeName } from "/static/docs/openapi.js";
 
 const committed = JSON.parse(readFileSync(new URL("../../../sandbox_server/openapi.json", import.meta.url), "utf8"));
 const operations = readOperations(committed);
@@ -44,7 +44,7 @@ test("fields inside fields are read as far as they are shown", () => {
 test("a schema that holds itself comes to an end", () => {
   const node = { type: "object", properties: { nodes: { type: "array", items: { $ref: "#/components/schemas/Node" } } } };
   const entry = { tags: ["t"], "x-name": "o", summary: "S.", responses: { 200: { content: { "application/json": { schema: node } } } } };
-  const [read] = readOperations({ paths: { "/x": { get: entry } }, components: { schemas: { Node: node } } });
+  const [read] = readOperations({ tags: [{ name: "t" }], paths: { "/x": { get: entry } }, components: { schemas: { Node: node } } });
 
   assert.equal(read.answer[0].inner[0].inner[0].inner[0].inner.length, 0);
 });
@@ -67,4 +67,21 @@ test("a search finds operations by every word, in names, paths, summaries and to
   assert.ok(found("sandbox_execute_bash").length === 1);
   assert.deepEqual(found("no such thing"), []);
   assert.equal(found("").length, operations.length);
+});
+
+test("an operation is found by what people call it, and by the sentence of its group", () => {
+  const tags = (words) => new Set(matching(operations, words).map(({ tag }) => tag));
+
+  assert.ok(tags("undo").has("checkpoints"));
+  assert.ok(tags("snapshot").has("checkpoints"));
+  assert.ok(tags("take over").has("control"));
+  assert.ok(tags("approve").has("handoffs"));
+  assert.deepEqual(tags("nothing of that name"), new Set());
+});
+
+test("groups have a sentence each, in the document's order, and only those that have something", () => {
+  const all = grouped(committed, operations);
+  assert.deepEqual(all.map(({ name }) => name), committed.tags.map(({ name }) => name));
+  assert.ok(all.every(({ description }) => description));
+  assert.deepEqual(grouped(committed, matching(operations, "undo restore_checkpoint")).map(({ name }) => name), ["checkpoints"]);
 });

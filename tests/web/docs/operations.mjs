@@ -2,10 +2,12 @@
 
 import { readFileSync } from "node:fs";
 
-import { readOperations } from "/static/docs/openapi.js";
+import { grouped, readOperations } from "/static/docs/openapi.js";
 
 const text = readFileSync(new URL("../../../sandbox_server/openapi.json", import.meta.url), "utf8");
-export const operations = readOperations(JSON.parse(text));
+export const committed = JSON.parse(text);
+export const operations = readOperations(committed);
+export const groups = grouped(committed, operations);
 
 /** @param {string} id @returns {any} */
 export const find = (id) => operations.find((operation) => operation.id === id);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { openDocument } from "../browser/dom.mjs";
-import { TEMPLATE, find, operations } from "./operations.mjs";
+import { TEMPLATE, find, groups, operations } from "./operations.mjs";
 
 const body = openDocument();
 const { Reference } = await import("/static/docs/reference.js");
@@ -42,16 +42,33 @@ test("what a caller should know of an operation is marked", () => {
   assert.ok(marks().includes("tool sandbox_execute_bash"));
 });
 
-test("an operation that the SDK lacks has no Python", () => {
+test("an operation that the SDK lacks has Python, too", () => {
   reference.show(operations.find(({ path }) => path === "/v1/control/take"));
-  assert.ok(!main.querySelectorAll("[role=tab]").some(({ textContent }) => textContent === "Python"));
+  assert.ok(main.querySelectorAll("[role=tab]").some(({ textContent }) => textContent === "Python"));
 });
 
-test("the list has every tool, with a link to its operation", () => {
-  reference.showAll(operations);
+test("where the answer stands is said of each operation that has the envelope", () => {
+  reference.show(find("checkpoints/create_checkpoint"));
+  assert.match(main.querySelector(".media").textContent, /in data of the answer$/);
+  reference.show(find("description/openapi"));
+  assert.ok(!main.querySelector(".media").textContent.includes("in data"));
+});
+
+test("the first page says how answers look, and has every group with a sentence and its operations", () => {
+  reference.showAll(groups);
   const tools = operations.filter(({ tool }) => tool);
-  assert.equal(main.querySelector("h3").textContent, `${operations.length} operations, ${tools.length} of them tools for agents`);
-  assert.deepEqual(main.querySelectorAll("a").map(({ href }) => href), tools.map(({ id }) => `#${id}`));
+  assert.equal(main.querySelector("h3").textContent, "Pick an operation");
+  assert.equal(main.querySelector("p").textContent, `${operations.length} operations, ${tools.length} of them tools for agents`);
+  assert.ok(main.textContent.includes("{success, message, data, hint}"));
+  assert.equal(main.querySelectorAll(".group").length, groups.length);
+  assert.ok(main.querySelectorAll(".group p").some(({ textContent }) => textContent === "Keep the state of the files, compare, and go back."));
+  assert.deepEqual(main.querySelectorAll(".links a").map(({ href }) => href), operations.map(({ id }) => `#${id}`));
+});
+
+test("the first page has every tool, with a link to its operation", () => {
+  reference.showAll(groups);
+  const tools = operations.filter(({ tool }) => tool);
+  assert.deepEqual(main.querySelectorAll(".tools a").map(({ href }) => href), tools.map(({ id }) => `#${id}`));
 });
 
 test("another operation ends the request of the one before", () => {

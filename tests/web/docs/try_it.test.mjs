@@ -45,6 +45,13 @@ test("each field has an input of its kind", () => {
   assert.equal(form.elements.namedItem("field command").hasAttribute("required"), true);
 });
 
+test("the example is filled in, so that it can be sent at once", async () => {
+  trying("handoffs/request_human", () => Response.json({ success: true }));
+  assert.equal(form.elements.namedItem("field reason").value, "Shall I go on?");
+  await send({});
+  assert.deepEqual(JSON.parse(asked[0].options.body), { reason: "Shall I go on?" });
+});
+
 test("what was filled in is sent as JSON, each value with its type, and the rest is left out", async () => {
   trying("shell/exec_command", () => Response.json({ success: true }));
   await send({ command: "ls", timeout: "2.5", truncate: "false" });

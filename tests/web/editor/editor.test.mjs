@@ -16,7 +16,7 @@ let replaced = [];
 async function open(name, answer) {
   replaced = [];
   body = openPage("editor");
-  globals({ location: { search: `?${name}`, replace: (address) => replaced.push(address) } });
+  globals({ location: { search: `?${name}`, href: `http://box.test/static/editor/index.html?${name}`, replace: (address) => replaced.push(address) } });
   const asked = answering(answer);
   await import(`/static/editor/editor.js?${name}`);
   await settled();

@@ -11,12 +11,14 @@ const { CodeTabs } = await import("/static/home/code_tabs.js");
 
 /** @type {any} */
 let section;
+/** @type {any} */
+let tabsOfCode;
 
 beforeEach(() => {
   section = document.createElement("section");
   section.innerHTML = '<div role="tablist"></div><pre><code></code></pre><button class="copy"></button>';
   body.replaceChildren(section);
-  new CodeTabs(section, { curl: "curl …", Python: "import …", MCP: "{…}" });
+  tabsOfCode = new CodeTabs(section, { curl: "curl …", Python: "import …", MCP: "{…}" });
 });
 
 const code = () => section.querySelector("code").textContent;
@@ -56,4 +58,10 @@ test("the code is copied, or selected where the page has no clipboard", async (t
   button.click();
   await settled();
   assert.deepEqual([selected, button.textContent], [["curl …"], "Selected"]);
+});
+
+test("other code is shown under the tab that is chosen", () => {
+  tabs()[1].click();
+  tabsOfCode.fill({ curl: "curl 2", Python: "import 2", MCP: "{2}" });
+  assert.deepEqual([code(), tabs()[1].getAttribute("aria-selected")], ["import 2", "true"]);
 });

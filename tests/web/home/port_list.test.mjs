@@ -1,10 +1,10 @@
-// The ports: each opens as a page, and is shared by a link.
+// The ports: each opens as a page, with the program that listens.
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { globals, openDocument } from "../browser/dom.mjs";
-import { answering, refusing, settled } from "../browser/network.mjs";
+import { openDocument } from "../browser/dom.mjs";
+import { settled } from "../browser/network.mjs";
 
 openDocument();
 const { PortList } = await import("/static/home/port_list.js");
@@ -12,52 +12,42 @@ const VITE = { port: 5173, process: { command: "vite" }, url: "" };
 
 /** @type {any} */
 let list;
+/** @type {any} */
+let ports;
 
-beforeEach(() => (list = document.createElement("ul")));
+beforeEach(() => {
+  list = document.createElement("ul");
+  ports = new PortList(list, () => {});
+});
 
-/** @param {(method: string, path: string) => any} answer */
-async function watching(answer) {
-  const asked = answering(answer);
-  new PortList(list).watch();
-  await settled();
-  return asked;
-}
-
-test("a port is a link to its page, with the program that listens", async () => {
-  await watching(() => ({ ports: [VITE, { port: 8000, process: null, url: "" }] }));
+test("a port is a link to its page, with the program that listens", () => {
+  ports.show([VITE, { port: 8000, process: null, url: "" }]);
   assert.deepEqual(list.querySelectorAll("a").map(({ href, textContent, rel }) => [href, textContent, rel]), [["/proxy/5173/", "5173", "noopener"], ["/proxy/8000/", "8000", "noopener"]]);
-  assert.deepEqual(list.querySelectorAll("small").map(({ textContent }) => textContent), ["vite"]);
+  assert.deepEqual(list.querySelectorAll("small").map(({ textContent }) => textContent), ["vite", ""]);
 });
 
-test("an empty list, a refusal and silence are told apart", async () => {
-  await watching(() => ({ ports: [] }));
-  assert.equal(list.textContent, "Nothing listens");
-  await watching(() => refusing(403, "no"));
-  assert.equal(list.textContent, "You may not see these");
-  await watching(() => refusing(503, "no"));
-  assert.equal(list.textContent, "Not answering");
+test("an empty list says how a port gets there", () => {
+  ports.show([]);
+  assert.equal(list.textContent, "No ports open yet. Start a server, and it appears here.");
+  ports.show([VITE]);
+  assert.equal(list.children.length, 1);
 });
 
-test("the list is asked for again when the page gets the focus, and drawn again if it has changed", async () => {
-  const asked = await watching(() => ({ ports: [VITE] }));
-  const row = list.firstElementChild;
-  dispatchEvent(new Event("focus"));
+test("a port that stays keeps its row with what is open in it, and one that closes goes", async () => {
+  ports.show([VITE]);
+  const [row] = list.children;
+  row.querySelector("button").onclick();
   await settled();
-  assert.equal(asked.filter(({ path }) => path === "/v1/ports").length >= 2, true);
-  assert.equal(list.firstElementChild, row);
+  ports.show([{ port: 3000, process: null, url: "" }, { ...VITE, process: { command: "vite --host" } }]);
+  assert.deepEqual([list.children[1], row.querySelector("form") !== null, row.querySelector("small").textContent], [row, true, "vite --host"]);
+  ports.show([]);
+  assert.equal(list.querySelector("a"), null);
 });
 
-test("a port is shared by a link that is shown and copied; a refusal is the button's text", async () => {
-  const copied = [];
-  globals({ navigator: { clipboard: { writeText: async (text) => void copied.push(text) } } });
-  const asked = await watching((_, path) => (path.endsWith("/share") ? { url: "http://box.test/p" } : { ports: [VITE] }));
-  const button = list.querySelector("button");
-  button.click();
-  await settled();
-  assert.deepEqual(asked.at(-1), { method: "POST", path: "/v1/ports/5173/share", body: { ttl: 3600 } });
-  assert.deepEqual([list.querySelector("code").textContent, copied, button.textContent], ["http://box.test/p", ["http://box.test/p"], "Copied"]);
-  answering(() => refusing(403, "that needs the scope shell"));
-  button.click();
-  await settled();
-  assert.equal(button.textContent, "that needs the scope shell");
+test("the text of a link that was revoked goes, and no other", () => {
+  ports.show([VITE]);
+  for (const id of ["one", "two"]) list.children[0].append(Object.assign(document.createElement("div"), { textContent: id }));
+  list.querySelectorAll("div").forEach((made) => (made.dataset.share = made.textContent));
+  ports.forget("one");
+  assert.deepEqual(list.querySelectorAll("[data-share]").map(({ textContent }) => textContent), ["two"]);
 });

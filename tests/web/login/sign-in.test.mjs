@@ -38,8 +38,8 @@ test("a key is exchanged for a ticket, and the page that was asked for opens wit
 });
 
 test("a key that is refused is told so, and another can be tried", async () => {
-  await signIn("wrong", () => Response.json({ message: "the key is neither the API key nor a token" }, { status: 401 }));
-  assert.deepEqual([problem.hidden, problem.textContent, form.querySelector("button").disabled], [false, "This is not the key of this sandbox.", false]);
+  await signIn("wrong", () => Response.json({ message: "wrong key: it is neither this sandbox's nor a token" }, { status: 401 }));
+  assert.deepEqual([problem.hidden, problem.textContent, form.querySelector("button").disabled], [false, "Wrong key.", false]);
   await signIn("old", () => Response.json({ message: "the token has expired" }, { status: 401 }));
   assert.equal(problem.textContent, "The token has expired.");
   assert.deepEqual(replaced, []);
@@ -58,4 +58,9 @@ test("while a key is tried, nothing of the last refusal is shown, and no other i
   const trying = signIn("key", () => Response.json({ ticket: "t" }));
   assert.deepEqual([problem.hidden, form.querySelector("button").disabled], [true, true]);
   await trying;
+});
+
+test("who opened a link that no longer works is told so", () => {
+  const used = body.querySelector("#used");
+  assert.deepEqual([used.hidden, used.textContent], [false, "This link was already used, or has expired. Ask for a new one."]);
 });

@@ -38,6 +38,9 @@ test("links and shares are told with what they allow", () => {
   const invite = (/** @type {object} */ request) => actOf(entry("auth.create_ticket", request, "access")).key;
   assert.deepEqual([invite({ scopes: ["view"] }), invite({ scopes: ["view", "control"] }), invite({}), invite({ actor: "agent" })], ["invited", "invitedControl", "invitedControl", "madeTicket"]);
   assert.deepEqual(actOf(entry("ports.share_port", { port: 3000 })).values, { port: "3000" });
+  const made = (/** @type {object} */ request) => actOf(entry("auth.create_invitation", request, "access")).key;
+  assert.deepEqual([made({ access: "watch" }), made({ access: "control" }), made({})], ["invited", "invitedControl", "invited"]);
+  assert.equal(actOf(entry("auth.revoke_invitation", { id: "i-1" }, "access")).key, "revokedInvite");
 });
 
 test("an operation that is not known is told by its name, and nothing of a record is looked up as one", () => {

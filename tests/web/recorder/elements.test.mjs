@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { openDocument } from "../browser/dom.mjs";
 
 openDocument();
-const { element, pieces } = await import("/static/recorder/elements.js");
+const { element } = await import("/static/checkpoints/elements.js");
+const { pieces } = await import("/static/recorder/elements.js");
 
 test("what looks like markup stays text", () => {
   const made = element("p", "what", "<img src=x onerror=alert(1)>");

@@ -28,7 +28,7 @@ beforeEach(() => {
   place = document.createElement("ol");
   body.replaceChildren(place);
   const note = (/** @type {string} */ what) => (/** @type {any} */ value) => done.push(value === undefined || typeof value === "object" ? [what] : [what, value]);
-  list = new EventList(place, { read: async () => entry(1), play: note("play"), link: note("link"), seek: note("seek"), earlier: note("earlier"), later: note("later") });
+  list = new EventList(place, { read: async () => entry(1), play: note("play"), link: note("link"), seek: note("seek"), earlier: note("earlier"), later: note("later"), mayGoBack: () => false, goBack: () => {} });
 });
 
 const items = () => place.querySelectorAll("li.row");

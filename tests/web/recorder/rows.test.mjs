@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { openDocument } from "../browser/dom.mjs";
 
 openDocument();
+await import("/static/recorder/connections.js");
 const { actorOf, beginning, isActing, isNobodys, isViewer, rowsOf } = await import("/static/recorder/rows.js");
 
 const ANN = { type: "person", name: "ann" };
@@ -80,4 +81,19 @@ test("who watches or reads does not act", () => {
   const idle = [entry(1, "read"), entry(1, "call"), entry(1, "log"), entry(1, "control", { event: "came" }), entry(1, "control", { event: "state" })];
   assert.deepEqual([acting.map(isActing), idle.map(isActing)], [[true, true], idle.map(() => false)]);
   assert.equal(isViewer(entry(1, "control", { event: "left" })), true);
+});
+
+test("what tells the viewers of a checkpoint is folded into it, unless it is not there", () => {
+  const made = entry(10, "checkpoint", { operation: "checkpoints.create_checkpoint", outcome: "ok" });
+  const told = (/** @type {number} */ at) => entry(at, "control", { event: "checkpoint:made" });
+  assert.deepEqual(sizes([made, told(10.2)]), [1]);
+  assert.deepEqual(sizes([made, told(60)]), [1, 1]);
+  assert.deepEqual(sizes([told(10)]), [1]);
+});
+
+test("a program's connections without a pause are one row, and so is what is refused again and again", () => {
+  const egress = (/** @type {number} */ at, /** @type {object} */ more = {}) => entry(at, "egress", { event: "connections", action: "allow", host: `h${at}`, port: 443, process: "pip", ...more });
+  assert.deepEqual(sizes([egress(1), egress(2), egress(3, { process: "curl" }), egress(4, { action: "deny" }), egress(5, { action: "deny" }), egress(30)]), [2, 1, 1, 1, 1]);
+  assert.deepEqual(sizes([egress(1, { action: "deny", host: "h" }), egress(4, { action: "deny", host: "h" })]), [2]);
+  assert.equal(isActing(egress(1)), false, "a connection is what an act caused");
 });

@@ -7,6 +7,7 @@ import { openDocument } from "../browser/dom.mjs";
 
 openDocument();
 location.search = "?lang=en";
+await import("/static/recorder/connections.js");
 const { answerOf, changesOf, driverOf, isFailed, nameOf, sentence, sentenceText, whoOf } = await import("/static/recorder/sentences.js");
 const { rowsOf } = await import("/static/recorder/rows.js");
 
@@ -59,7 +60,12 @@ test("who drives is told by who did it", () => {
   assert.equal(control(ME, "private:focus"), "Private mode turned on: You focused a password field");
   assert.equal(control(ME, "public"), "You turned off private mode");
   assert.equal(control(CLOCK, "returned:idle"), "Control went back to the agent: no input");
+  assert.equal(control(ME, "paused", { note: "2 programs stopped: bash" }), "You paused the agent’s programs (2 programs stopped: bash)");
+  assert.equal(control(ME, "resumed", { note: "2 programs go on" }), "You resumed the agent’s programs (2 programs go on)");
+  assert.equal(control(ANN, "checkpoint:made", { note: "no programs were stopped" }), "ann · 1234 made a checkpoint (no programs were stopped)");
+  assert.equal(control(ANN, "checkpoint:restored", { note: "image; 1 program was stopped: bash" }), "ann · 1234 went back to a checkpoint (image; 1 program was stopped: bash)");
   assert.equal(control(ANN, "came"), "ann · 1234 started watching");
+  assert.equal(control({ type: "system", name: "" }, "connected"), "The agent made its first call");
   assert.equal(control(ANN, "constructor"), "ann · 1234: constructor");
 });
 
@@ -136,4 +142,16 @@ test("actors have a colour and a name in one form", () => {
   assert.deepEqual([AGENT, ME, ANN, CLOCK].map((actor) => driverOf(actor, ME.name)), ["agent", "you", "other", "system"]);
   assert.deepEqual([AGENT, ME, ANN, CLOCK].map((actor) => whoOf(actor, ME.name)), ["Agent", "You", "ann · 1234", "Tandem"]);
   assert.deepEqual([AGENT, ME, ANN, { type: "agent", name: "unknown" }].map((actor) => nameOf(actor, ME.name)), ["Agent · key", "You · owner · 4fdf", "Person · ann · 1234", "Agent"]);
+});
+
+test("an approval is told by what was asked, and how it ended", () => {
+  const asked = { asks: "approve", id: "h-1", subject: "shell", details: { command: "git push" }, reason: "Run a command?" };
+  const open = entry(AGENT, "handoff", { event: "open", ...asked });
+  assert.deepEqual(told(open, entry(ME, "handoff", { event: "closed", outcome: "task", ...asked })), ["Agent asked to run git push; You answered Allow for this task", "You answered Allow for this task: git push"]);
+  assert.deepEqual(told(open, entry(CLOCK, "handoff", { event: "closed", outcome: "timeout", ...asked }))[0], "Agent asked to run git push; nobody answered in time");
+});
+
+test("connections have sentences of their own, and one that was refused failed", () => {
+  const refused = entry(CLOCK, "egress", { event: "connections", action: "deny", host: "a.example", port: 443, rule: "default", process: "curl a" });
+  assert.deepEqual([told(refused), isFailed(refused)], [["curl was refused a.example:443 by the rule default"], true]);
 });

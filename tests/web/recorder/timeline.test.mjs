@@ -111,3 +111,23 @@ test("a click on a lane seeks its moment, one beside it does not", () => {
   place.querySelector(".name").click();
   assert.deepEqual(sought, [925]);
 });
+
+test("the checkpoints that there are have a lane, and a click on one opens it", () => {
+  /** @type {string[]} */
+  const opened = [];
+  place = document.createElement("div");
+  timeline = new Timeline(place, (at) => sought.push(at), (id) => opened.push(id));
+  show([entry(AGENT, 950)], [], { checkpoints: [{ from: 960, until: 960, kind: "checkpoint", title: "<b>", id: "aaaaaaaa" }, { from: 10, until: 10, kind: "checkpoint", id: "old" }] });
+  assert.deepEqual(lanes().map(([driver, , marks]) => [driver, marks]), [["drives", 0], ["agent", 1], ["checkpoints", 1], ["recordings", 0]]);
+  const [mark] = marks(2);
+  assert.equal(mark.title, "<b>");
+  mark.dispatchEvent(Object.assign(new Event("click", { bubbles: true }), { clientX: 50 }));
+  assert.deepEqual([opened, sought.length], [["aaaaaaaa"], 1]);
+});
+
+test("connections have a lane of their own, in which refusals stand out and a burst of them is one mark", () => {
+  const egress = (/** @type {number} */ at, /** @type {string} */ action) => entry({ type: "system", name: "egress" }, at, { kind: "egress", event: "connections", action });
+  show([entry(AGENT, 910), egress(920, "allow"), egress(930, "deny"), egress(930.001, "deny")]);
+  assert.deepEqual(lanes().slice(1, -1), [["agent", "Agent · key", 1], ["network", "Network", 2]]);
+  assert.deepEqual(marks(2).map(({ dataset }) => dataset.kind), [undefined, "refused"]);
+});

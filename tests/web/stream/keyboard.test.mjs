@@ -53,6 +53,13 @@ test("a key goes down once however often it repeats, and up as what it went down
   assert.deepEqual(sent, bytes(down(A), up(A)));
 });
 
+test("a key that is held since before the focus came does not go down here", async () => {
+  press("keydown", "Enter", "Enter", { repeat: true });
+  press("keyup", "Enter", "Enter");
+  await settled();
+  assert.deepEqual(sent, []);
+});
+
 test("a key that went down elsewhere does not go up here", async () => {
   press("keyup", "a", "KeyA");
   await settled();

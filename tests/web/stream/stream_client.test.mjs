@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { globals, recordingContext } from "../browser/dom.mjs";
-import { settled, Socket } from "../browser/network.mjs";
+import { globals, openDocument, recordingContext } from "../browser/dom.mjs";
+import { answering, settled, Socket } from "../browser/network.mjs";
 import { bytes, vectors } from "./vectors.mjs";
 
+openDocument();
 globals({ WebSocket: Socket, ImageData: class {}, VideoDecoder: undefined, requestAnimationFrame: (act) => setImmediate(() => act(performance.now())) });
 const { StreamClient } = await import("/static/stream/stream_client.js");
 const { encode } = await import("/static/stream/wire.js");
@@ -19,6 +20,7 @@ let client;
 beforeEach(async (t) => {
   posted = [];
   Socket.opened.length = 0;
+  answering(() => new Response(null, { status: 503 }));
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
   client = new StreamClient(/** @type {any} */ ({ getContext: () => recordingContext() }), "ws://box.test/stream/socket", (message) => posted.push(message));
   await client.start();
@@ -176,4 +178,108 @@ test("when the channels end, the last acknowledgement is repeated on the WebSock
   tell(11, 0);
   tell(11, 2);
   assert.deepEqual(sent(), [acknowledged]);
+});
+
+test("a ping goes out each second, by the WebSocket while an earlier one has no answer", (t) => {
+  hello();
+  sent();
+  client.channels.send = (message) => new Uint8Array(message)[0] === 8; // it takes each ping, and loses it
+  t.mock.timers.tick(1000);
+  assert.deepEqual(sent(), []);
+  t.mock.timers.tick(1000);
+  assert.deepEqual(sent(), list(encode.ping(2)));
+});
+
+/** @param {any} t @param {number} milliseconds by steps, so that timers that others set are due in their time */
+function pass(t, milliseconds) {
+  for (let passed = 0; passed < milliseconds; passed += 250) t.mock.timers.tick(250);
+}
+
+/** A connection whose picture is shown, and whose server says nothing from then on. @param {any} t */
+async function stalled(t) {
+  hello();
+  frame(1);
+  await settled();
+  pass(t, 6000);
+  return Socket.opened[0];
+}
+const states = () => of("state").map(({ state }) => state);
+
+test("a connection that answers no ping is slow, then stalled, and nothing that the person does is sent", async (t) => {
+  const first = await stalled(t);
+  assert.deepEqual(states(), ["connecting", "connected", "slow", "stalled"]);
+  first.sent.length = 0;
+  for (const input of [encode.key(0x61, true), encode.point(1, 2, 1), encode.text("a"), encode.copied("b"), encode.wheel(0, 1)]) client.sendInput(input);
+  client.sendSpeech(encode.spoken(1, Uint8Array.of(1)));
+  assert.deepEqual(first.sent, []);
+  client.sendInput(encode.visible(true));
+  assert.equal(first.sent.length, 1, "what the page says of itself is sent");
+});
+
+test("a connection that answers again goes on, and the one beside it is given up", async (t) => {
+  const first = await stalled(t);
+  const beside = Socket.last;
+  assert.notEqual(beside, first);
+  first.tell(Uint8Array.of(6, 1, 0, 0, 0).buffer);
+  assert.deepEqual([states().at(-1), beside.readyState], ["connected", 3]);
+  first.sent.length = 0;
+  client.sendInput(encode.key(0x61, true));
+  assert.equal(first.sent.length, 1);
+});
+
+test("a connection beside one that has stalled takes its place, and what was queued for the old one is not sent there", async (t) => {
+  const first = await stalled(t);
+  Socket.last.open();
+  assert.equal(first.readyState, 3);
+  assert.deepEqual(sent(), list(encode.resume(9, 1), encode.hello(false)));
+  client.sendInput(encode.key(0x61, true));
+  assert.deepEqual(sent(), [], "there is no picture yet");
+  hello();
+  frame(1);
+  await settled();
+  assert.equal(states().at(-1), "connected");
+  client.sendInput(encode.key(0x61, true));
+  assert.deepEqual(sent().at(-1), list(encode.key(0x61, true))[0]);
+});
+
+test("beside one that has stalled it is tried again and again, in silence", async (t) => {
+  await stalled(t);
+  const before = Socket.opened.length;
+  Socket.last.end(1006);
+  t.mock.timers.tick(250);
+  assert.equal(Socket.opened.length, before + 1);
+  pass(t, 5000 + 500);
+  assert.equal(Socket.opened.length, before + 2, "one that neither opens nor fails is given up");
+  assert.equal(states().at(-1), "stalled");
+});
+
+test("a connection that never was is blocked where plain requests arrive, and is tried on", async (t) => {
+  Socket.last.readyState = 0;
+  posted.length = 0;
+  await client.start();
+  answering(() => new Response(null, { status: 404 }));
+  Socket.last.end(1006);
+  t.mock.timers.tick(250);
+  Socket.last.end(1006);
+  await settled();
+  assert.deepEqual(states(), ["connecting", "lost", "lost", "blocked"]);
+  t.mock.timers.tick(500);
+  Socket.last.end(1006);
+  await settled();
+  assert.equal(states().at(-1), "blocked");
+  t.mock.timers.tick(1000);
+  Socket.last.open();
+  hello();
+  frame(1);
+  await settled();
+  assert.equal(states().at(-1), "connected");
+});
+
+test("a sandbox that is starting is not taken for a network that blocks", async (t) => {
+  await client.start();
+  Socket.last.end(1006);
+  t.mock.timers.tick(250);
+  Socket.last.end(1006);
+  await settled();
+  assert.equal(states().at(-1), "lost");
 });

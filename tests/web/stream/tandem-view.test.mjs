@@ -280,3 +280,35 @@ test("an element in the page is the one that its name says", () => {
   assert.ok(document.createElement("tandem-view") instanceof TandemView);
   assert.ok(view instanceof El);
 });
+
+test("input is off while the connection has stalled, and what was held is let go once it is back", () => {
+  connect();
+  rights({ driving: true });
+  const press = (name) => view.field.dispatchEvent(Object.assign(new Event(name, { cancelable: true }), { key: "a", code: "KeyA" }));
+  tell({ kind: "state", state: "connected" });
+  press("keydown");
+  return settled().then(async () => {
+    sent();
+    tell({ kind: "state", state: "stalled" });
+    press("keyup");
+    await settled();
+    assert.deepEqual(sent(), []);
+    assert.equal(view.notice.element.textContent, "Reconnecting… your input is not sent");
+    tell({ kind: "state", state: "connected" });
+    await settled();
+    assert.deepEqual(sent(), list(encode.visible(true), encode.key(0x61, false)));
+  });
+});
+
+test("Tab comes to the screen, and Enter hands the keys on to whom may act", () => {
+  connect();
+  rights({ control: false });
+  const enter = () => view.screen.dispatchEvent(Object.assign(new Event("keydown", { cancelable: true }), { key: "Enter" }));
+  assert.deepEqual([view.screen.tabIndex, view.field.tabIndex, view.hint.textContent], [0, -1, "You are watching only."]);
+  enter();
+  assert.notEqual(document.activeElement, view.field);
+  rights();
+  assert.equal(view.hint.textContent, "Press Enter to control, Ctrl+Alt+Backspace to leave");
+  enter();
+  assert.equal(document.activeElement, view.field);
+});

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { encode, parse } from "/static/stream/wire.js";
+import { encode, isInput, parse } from "/static/stream/wire.js";
 import { bytes, hex, vectors } from "./vectors.mjs";
 
 test("what somebody else did is read from its golden bytes", () => {
@@ -15,6 +15,12 @@ test("what somebody else did is read from its golden bytes", () => {
     { ...plain, what: 17, x: 5, y: 6, keys: "Ctrl+→" },
     { ...plain, what: 18, x: 5, y: 6 },
   ]);
+});
+
+test("what acts on the desktop or its clipboard is input, and what the viewer says of itself is not", () => {
+  const input = [encode.point(1, 2, 0), encode.wheel(0, 1), encode.key(1, true), encode.text("a"), encode.copied("a"), encode.clip({ "text/plain": Uint8Array.of(1) })];
+  const other = [encode.ping(1), encode.visible(true), encode.listens(true), encode.ack(1, 1, 1), encode.fit(1, 1), encode.whole(), encode.resume(1, 1)];
+  assert.deepEqual([input.every(isInput), other.some(isInput)], [true, false]);
 });
 
 test("what a viewer says has its golden bytes", () => {

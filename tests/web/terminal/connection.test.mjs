@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { globals } from "../browser/dom.mjs";
-import { Socket } from "../browser/network.mjs";
+import { answering, settled, Socket } from "../browser/network.mjs";
 
 globals({ WebSocket: Socket, location: new URL("https://box.test/terminal?session_id=x") });
 const { TerminalConnection } = await import("/static/terminal/connection.js");
@@ -116,4 +116,21 @@ test("leaving closes the socket, and its end is no news", (t) => {
   socket.end(1006);
   t.mock.timers.tick(60_000);
   assert.deepEqual([told, Socket.opened.length], [[["connecting"]], 1]);
+});
+
+test("a network that blocks WebSockets is told once it has failed twice", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  connect();
+  answering(() => new Response(null, { status: 404 }));
+  Socket.last.end(1006);
+  t.mock.timers.tick(250);
+  Socket.last.end(1006);
+  await settled();
+  assert.deepEqual(told, [["connecting"], ["blocked"]]);
+  t.mock.timers.tick(500);
+  Socket.last.open();
+  tell({ type: "ready" });
+  Socket.last.end(1006);
+  assert.deepEqual(told.slice(2), [["connected"], ["lost"]]);
+  connection.close();
 });

@@ -73,7 +73,7 @@ test("a file goes to the desktop's downloads, and its path is told", async () =>
   assert.equal(shown.notes.querySelector("progress").value, 0.25);
   upload.end(200, { success: true, data: { file_path: "/home/gem/Downloads/notes.txt" } });
   await settled();
-  assert.deepEqual(texts(), ["It is on the desktop: /home/gem/Downloads/notes.txt"]);
+  assert.deepEqual(texts(), ["Uploaded to /home/gem/Downloads/notes.txt"]);
   assert.equal(shown.notes.querySelector("progress"), null);
 });
 

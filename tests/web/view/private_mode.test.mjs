@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { openDocument, parts } from "../browser/dom.mjs";
-import { control } from "./control.mjs";
+import { control } from "../bar/control.mjs";
 
 const body = openDocument();
 const { PrivateMode } = await import("/static/view/private_mode.js");
@@ -17,32 +17,29 @@ let shown;
 let mode;
 /** @type {string[]} */
 let told = [];
-/** @type {any} */
-let lease;
 
 beforeEach(() => {
   body.replaceChildren();
   told = [];
-  shown = parts(body, { screen: "div", cover: "p" });
-  lease = { now: control(), done: [], do: async (verb) => void lease.done.push(verb) };
-  mode = new PrivateMode(shown, lease, (text) => told.push(text));
+  shown = parts(body, { banner: "p", cover: "p" });
+  mode = new PrivateMode(shown, (text) => told.push(text));
 });
 
 test("the person in private mode is told that only they see the screen", () => {
   mode.show(control(MINE), "private");
   assert.equal(document.body.dataset.private, "mine");
-  assert.deepEqual([shown.cover.hidden, shown.cover.textContent], [false, "Private: only you see the screen. The agent, recordings and other viewers do not."]);
+  assert.deepEqual([shown.banner.hidden, shown.cover.hidden, shown.banner.textContent], [false, true, "Private: only you see the screen. The agent, recordings and other viewers do not."]);
 });
 
 test("everybody else sees a cover with the person's name", () => {
   mode.show(control({ ...MINE, holder: "bob#5678", private: "bob#5678", you: { sees: false } }), "private");
   assert.equal(document.body.dataset.private, "hidden");
-  assert.match(shown.cover.textContent, /^Private: bob · 5678 /);
+  assert.deepEqual([shown.banner.hidden, shown.cover.textContent], [true, "Private: bob · 5678 has hidden the screen for a moment."]);
 });
 
 test("nothing is covered when nobody is private", () => {
   mode.show(control(), "state");
-  assert.deepEqual([document.body.dataset.private, shown.cover.hidden, shown.cover.textContent], ["", true, ""]);
+  assert.deepEqual([document.body.dataset.private, shown.banner.hidden, shown.cover.hidden, shown.cover.textContent], ["", true, true, ""]);
 });
 
 test("who was not private is not told that everybody sees the screen again", () => {
@@ -56,17 +53,8 @@ test("a mode that began by itself is explained, and its end is told to whoever s
   mode.show(control(MINE), "private:handoff");
   mode.show(control({ private: null }), "released");
   assert.deepEqual(told, [
-    "You are private now: a field for a secret has the focus.",
-    "Everybody sees the screen again.",
-    "You are private now: what you do for this request stays yours.",
+    "Private mode is on: you're in a password field.",
+    "Private mode is off.",
+    "Private mode is on: what you do for this request stays yours.",
   ]);
-});
-
-test("toggling ends the person's own private mode and begins one otherwise", async () => {
-  await mode.toggle();
-  lease.now = control(MINE);
-  await mode.toggle();
-  lease.now = control({ private: "bob#5678", you: { sees: false } });
-  await mode.toggle();
-  assert.deepEqual(lease.done, ["private", "public", "private"]);
 });

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { globals } from "../browser/dom.mjs";
+import { globals, openDocument } from "../browser/dom.mjs";
 import { replace } from "../browser/loader.mjs";
 import { answering, refusing, settled, Socket } from "../browser/network.mjs";
 import RFB from "../browser/rfb.mjs";
 
+openDocument();
 globals({ WebSocket: Socket });
 replace("/static/vendor/novnc/core/rfb.js", new URL("../browser/rfb.mjs", import.meta.url));
 const { VncConnection } = await import("/static/vnc/connection.js");
@@ -34,17 +35,11 @@ test("who may control uses the desktop, who may view watches", async () => {
   assert.deepEqual([RFB.last.viewOnly, String(RFB.last.socket.address)], [false, "ws://box.test/websockify"]);
   RFB.last.dispatchEvent(new Event("connect"));
   assert.deepEqual(told, ["connecting", ["control", true], "connected"]);
-  assert.deepEqual(RFB.last.done, ["focus"]);
+  assert.deepEqual(RFB.last.done, [], "a connection leaves the focus where it is");
   await connect("view");
   assert.equal(RFB.last.viewOnly, true);
   await connect("view control", { watch: true });
   assert.equal(RFB.last.viewOnly, true);
-});
-
-test("a quiet connection leaves the focus", async () => {
-  await connect("view", { quiet: true });
-  RFB.last.dispatchEvent(new Event("connect"));
-  assert.deepEqual(RFB.last.done, []);
 });
 
 test("who may not view is told so, and nothing is opened", async () => {
@@ -106,4 +101,39 @@ test("its size is fitted, or pixel by pixel, from the next connection on too", a
   assert.equal(RFB.last.scaleViewport, false);
   await connection.connect();
   assert.equal(RFB.last.scaleViewport, false);
+});
+
+test("one that was closed does not come back by itself, also while it connects", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const connection = await connect("view");
+  const socket = Socket.last;
+  connection.close();
+  assert.deepEqual(RFB.last.done, ["disconnect"]);
+  socket.end(1006);
+  t.mock.timers.tick(60_000);
+  assert.equal(RFB.made.length, 1);
+  const connecting = connection.connect();
+  connection.close();
+  await connecting;
+  assert.equal(RFB.made.length, 1);
+});
+
+test("a network that blocks WebSockets is told once it has failed twice, and a connection that was there is lost", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const connection = await connect("view");
+  answering((_, path) => (String(path).endsWith("/websockify") ? new Response(null, { status: 404 }) : Response.json({ scopes: "view" })));
+  Socket.last.end(1006);
+  t.mock.timers.tick(250);
+  await settled();
+  Socket.last.end(1006);
+  await settled();
+  assert.deepEqual(told, ["connecting", "lost", "connecting", "lost", "blocked"]);
+  t.mock.timers.tick(500);
+  await settled();
+  Socket.last.dispatchEvent(new Event("open"));
+  RFB.last.dispatchEvent(new Event("connect"));
+  Socket.last.end(1006);
+  await settled();
+  assert.deepEqual(told.slice(-3), [["control", false], "connected", "lost"]);
+  connection.close();
 });

@@ -47,7 +47,7 @@ async def test_a_form_of_every_kind_of_field_is_filled_at_once(pages: Pages, hom
 async def test_a_form_that_cannot_be_filled_says_which_item(pages: Pages) -> None:
     await pages.visit("/form")
     missing = await pages.fails(
-        "POST page/fill_form", items=[{"selector": "#name", "value": "x"}, {"selector": "#nothing", "value": "x"}], timeout=0.5
+        "POST page/fill_form", items=[{"selector": "#name", "value": "x"}, {"selector": "#nothing", "value": "x"}], timeout=3
     )
     kind = await pages.fails("POST page/fill_form", items=[{"selector": "#agree", "value": "yes"}])
     option = await pages.fails("POST page/fill_form", items=[{"selector": "#colour", "value": "Blue"}])

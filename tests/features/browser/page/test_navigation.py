@@ -62,9 +62,9 @@ async def test_a_page_that_is_not_to_be_left_is_left_unless_told_to_stay(pages: 
 
 
 async def test_a_page_that_hangs_is_left(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "ANSWER_SECONDS", 3.0)
     await pages.visit("/hang")
     await pages.js("setTimeout(hang)")
+    monkeypatch.setattr(session, "ANSWER_SECONDS", 3.0)
     stuck = await pages.fails("GET page/text")
     await pages.visit("/form")
 

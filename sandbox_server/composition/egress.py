@@ -1,0 +1,103 @@
+"""The egress policy: what follows the egress process, and the operations on its policy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_server.composition.first import First
+from sandbox_server.composition.live_events import Follow
+from sandbox_server.composition.machine import MachineParts
+from sandbox_server.composition.part import ProductPart
+from sandbox_server.core.dispatch import Guard
+from sandbox_server.drivers.egress.egress_client import EgressClient
+from sandbox_server.drivers.storage.json_file import JsonFile
+from sandbox_server.features.egress.access_requests import AccessRequests
+from sandbox_server.features.egress.approvals import ConnectionQuestions, GrantDurations, GrantedAnswers
+from sandbox_server.features.egress.attribution import ConnectionAttribution, SocketLookup
+from sandbox_server.features.egress.blocked import BlockedConnections
+from sandbox_server.features.egress.connection_operations import EgressConnections
+from sandbox_server.features.egress.connections import ConnectionTable
+from sandbox_server.features.egress.follower import EgressFollower
+from sandbox_server.features.egress.grants import EgressGrants
+from sandbox_server.features.egress.hints import EgressHints
+from sandbox_server.features.egress.metrics import EgressMetrics
+from sandbox_server.features.egress.policy_document import PolicyInForce
+from sandbox_server.features.egress.policy_operations import EgressPolicyOperations
+from sandbox_server.features.egress.proposal import LearnedDestinations
+from sandbox_server.features.egress.status import EgressStatusReader
+from sandbox_server.features.egress.tasks import RunningTasks, TaskAnnouncer
+from sandbox_server.features.recorder.egress_entries import EgressEntries
+
+
+@dataclass(frozen=True, slots=True)
+class EgressParts:
+    """The egress policy. Pages follow it by `follow`."""
+
+    hints: Guard
+    follow: Follow
+    part: ProductPart
+
+
+def build_egress(first: First) -> EgressParts:
+    """Make it. Without a box, everything says that there is no policy."""
+    machine, run = first.machine, first.machine.settings.paths.run
+    client = EgressClient(machine.settings.paths.egress_socket("control"), off=off_reason(machine))
+    entries = EgressEntries(first.recorder.journal, first.recorder.redaction)
+    table, hints = ConnectionTable(machine.settings.users.desktop_uid), EgressHints()
+    tasks, learned = RunningTasks(JsonFile(f"{run}/egress-tasks.json")), LearnedDestinations(JsonFile(f"{run}/egress-learned.json"))
+    first.gateway.task_calls.listener = tasks.called
+
+    def changed(by: str, how: str, etag: str, cut: int) -> None:
+        entries.policy_changed(by, how, etag=etag, cut=cut)
+
+    policy = PolicyInForce(client, changed)
+    grants = EgressGrants(JsonFile(f"{run}/egress-grants.json"), client)
+    durations = GrantDurations(once=machine.settings.egress.once, task=machine.settings.approvals.task)
+    answers = GrantedAnswers(policy, grants, tasks, durations, lambda by, rule: entries.policy_changed(by, "grant", rule=rule))
+    attribution = ConnectionAttribution(socket_lookup(machine), table.touch)
+    questions = ConnectionQuestions(client, first.handoffs.approvals.ask, answers, attribution, hints.caller_of)
+    announcer = TaskAnnouncer(tasks, client)
+    metrics = EgressMetrics(table, lambda: client.off or follower.away)
+    table.seen += [attribution.want, hints.see, learned.see, entries.saw, metrics.see]
+    table.over += [entries.over, metrics.over]
+
+    async def begin_anew() -> None:
+        await client.ask("answer_within", seconds=machine.settings.approvals.answer)
+        await questions.begin_anew()
+        await grants.give()
+        await announcer.give()
+        table.begin_anew(await client.flows())
+
+    async def resync() -> None:
+        table.begin_anew(await client.flows(), "its end was not heard of")
+
+    heard, lost = (table.hear, questions.hear), {"open": resync, "close": resync}
+    follower = EgressFollower(client, (begin_anew,), heard, entries.moved, "connections", lost)
+    requests = AccessRequests(client, first.handoffs.approvals.ask, answers)
+    status = EgressStatusReader(client, tasks, learned)
+    connections = EgressConnections(client, table, status)
+    operations = EgressPolicyOperations(policy, grants, answers, tasks, learned)
+    features = (operations, connections, status, requests, BlockedConnections(hints))
+    if not client.off:
+        first.gateway.health.more.append(metrics.exposition)
+    opened = (learned, attribution, announcer, questions, requests, follower)
+    return EgressParts(hints, connections.follow, ProductPart(features, opened))
+
+
+def off_reason(machine: MachineParts) -> str:
+    """Return why there is no egress policy; empty if there is one."""
+    if not machine.settings.egress.enabled:
+        return "EGRESS is false"
+    if machine.isolation.egress == "off":
+        return f"the isolation level is {machine.isolation.level}, and no EGRESS_POLICY is set: {machine.isolation.reason}"
+    return ""
+
+
+def socket_lookup(machine: MachineParts) -> SocketLookup:
+    """Return a function that asks the box daemon whose sockets they are."""
+
+    async def lookup(inodes: Sequence[int]) -> Mapping[str, Mapping[str, Any]]:
+        owners: Mapping[str, Mapping[str, Any]] = (await machine.box.ask("socket_owners", inodes=list(inodes)))["owners"]
+        return owners
+
+    return lookup

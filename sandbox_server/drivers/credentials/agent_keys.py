@@ -1,0 +1,103 @@
+"""Agent keys: a program that has one may do what agents may, until it expires or is revoked."""
+
+import hashlib
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+
+from sandbox_server.core.errors import NotFound, ResourceExhausted
+from sandbox_server.drivers.credentials.names import agent_of
+from sandbox_server.drivers.storage.json_file import JsonFile
+
+MAX_KEYS = 64
+"""Limit of valid keys."""
+_KEY = re.compile(r"tandem_[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKey:
+    """One key. Only its hash is stored."""
+
+    id: str
+    scopes: tuple[str, ...]
+    created: float
+    expires: float
+    """Seconds since the epoch, as `created`."""
+    caller: str
+    """Name of the caller who made it."""
+    label: str
+
+    @property
+    def name(self) -> str:
+        """The name of the program that has it."""
+        return agent_of(self.id)
+
+
+def is_agent_key(text: str) -> bool:
+    """Whether a string has the form of our keys."""
+    return _KEY.fullmatch(text) is not None
+
+
+class AgentKeys:
+    """The valid keys, in a file that survives a restart of this process."""
+
+    def __init__(self, file: JsonFile, now: Callable[[], float] = time.time) -> None:
+        self._file = file
+        self._now = now
+        self._by_digest: dict[str, AgentKey] | None = None
+        self._changing = threading.Lock()  # else a key that is made could bring back one that is revoked meanwhile
+
+    def create(self, scopes: Iterable[str], seconds: float, *, caller: str, label: str = "") -> tuple[AgentKey, str]:
+        """Make a key; return what is known of it, and the key itself. Raises ResourceExhausted at the limit."""
+        text = f"tandem_{secrets.token_urlsafe(32)}"
+        now = self._now()
+        key = AgentKey(secrets.token_hex(4), tuple(sorted(scopes)), now, now + seconds, caller, label)
+        with self._changing:
+            kept = self._live()
+            if len(kept) >= MAX_KEYS:
+                raise ResourceExhausted(f"{MAX_KEYS} agent keys are in force; revoke one", limit=MAX_KEYS)
+            self._keep(kept | {_digest(text): key})
+        return key, text
+
+    def all(self) -> list[AgentKey]:
+        """Return the valid keys, oldest first."""
+        return sorted(self._live().values(), key=lambda key: key.created)
+
+    def revoke(self, key_id: str) -> None:
+        """Revoke a key, which is refused from the next request on. Raises NotFound."""
+        with self._changing:
+            live = self._live()
+            kept = {digest: key for digest, key in live.items() if key.id != key_id}
+            if len(kept) == len(live):
+                raise NotFound(f"no agent key {key_id!r}", key_id=key_id)
+            self._keep(kept)
+
+    def find(self, text: str) -> AgentKey | None:
+        """Return what is known of a key, if it is valid."""
+        return self._live().get(_digest(text)) if is_agent_key(text) else None
+
+    def holds(self, caller: str) -> bool:
+        """Whether the key by which a caller came is valid, itself or by a ticket."""
+        name = caller.partition("#")[0]
+        return any(key.name == name for key in self._live().values())
+
+    def _live(self) -> dict[str, AgentKey]:
+        if self._by_digest is None:
+            self._by_digest = {digest: _loaded(fields) for digest, fields in (self._file.read() or {}).items()}
+        return {digest: key for digest, key in self._by_digest.items() if key.expires > self._now()}
+
+    def _keep(self, keys: dict[str, AgentKey]) -> None:
+        self._file.write({digest: asdict(key) for digest, key in keys.items()})
+        self._by_digest = keys
+
+
+def _loaded(fields: dict[str, object]) -> AgentKey:
+    scopes = fields.get("scopes")
+    return AgentKey(**fields | {"scopes": tuple(scopes if isinstance(scopes, list) else ())})  # type: ignore[arg-type] # as it was written
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

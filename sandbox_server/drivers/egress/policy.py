@@ -1,0 +1,292 @@
+"""The egress policy: ordered rules of which the first match decides, as a frozen value.
+
+A connection to a name is decided by rules for names. The address that the name resolves to is decided afterwards, by
+`address_refusal`. A connection to an address is decided by CIDR rules alone.
+"""
+
+import enum
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sandbox_server.drivers.egress.host_names import parse_host
+from sandbox_server.drivers.egress.protected_addresses import Address, Network, protection
+from sandbox_server.drivers.egress.rule_index import RuleIndex
+from sandbox_server.drivers.egress.upstream import Upstream
+
+DEFAULT_RULE = "default"
+"""How events call the policy's default."""
+PROTECTED_RULE = "protected"
+"""How events call the denial of protected addresses."""
+_SHOWN = 200
+"""Characters of a request's parts that people are shown."""
+_USUAL = {80: "http", 443: "tls"}
+"""What an allowed connection carries on a port, unless its rule names protocols."""
+_AMBIGUOUS = ("//", "/./", "/../", "\\", "%2e", "%2f", "%5c", "%00", ";")
+"""What servers read in different ways in a path. A path that holds one of these matches no rule that allows."""
+
+
+def any_path_matches(globs: Iterable[str], path: str) -> bool:
+    """Whether a path matches one of the globs; raises ValueError for what is no glob."""
+    from sandbox_server import patterns  # RE2 takes 3 MB, which policies without paths do not need
+
+    return any(patterns.glob(glob, paths=True).fullmatch(path) for glob in globs)
+
+
+class RuleAction(enum.StrEnum):
+    """What a rule does with a connection."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ASK = "ask"
+
+
+class EgressMode(enum.StrEnum):
+    """`learn` allows what `enforce` denies, except protected addresses, and says so in the decision."""
+
+    ENFORCE = "enforce"
+    LEARN = "learn"
+
+
+class AppProtocol(enum.StrEnum):
+    """What the first bytes of a connection are. `tcp` is everything that is neither HTTP nor TLS."""
+
+    HTTP = "http"
+    TLS = "tls"
+    TCP = "tcp"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """What rules compare of an HTTP request, where requests are read: in clear text, or in TLS that is opened on purpose."""
+
+    method: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.method[:_SHOWN]} {self.path[:_SHOWN]}"
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether a server may read the path as another one."""
+        path = self.path.partition("?")[0].lower()
+        return not path.startswith("/") or any(part in f"{path}/" for part in _AMBIGUOUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a connection goes: to a name in normal form, or to an address if the client gave no name."""
+
+    port: int
+    name: str = ""
+    address: Address | None = None
+    protocol: AppProtocol = AppProtocol.TCP
+
+    @classmethod
+    def of(cls, host: str, port: int, protocol: AppProtocol = AppProtocol.TCP) -> "Destination":
+        """Return the destination that a client names by a host's text; raises ValueError."""
+        found = parse_host(host)
+        return cls(port, found, protocol=protocol) if isinstance(found, str) else cls(port, address=found, protocol=protocol)
+
+    def __str__(self) -> str:
+        return f"{self.name or (f'[{self.address}]' if self.address and self.address.version == 6 else self.address)}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class EgressRule:
+    """A rule. Empty fields match everything, but one of `hosts` and `networks` is given."""
+
+    name: str
+    action: RuleAction
+    hosts: tuple[str, ...] = ()
+    """Names, `*.` and a name for all names below it, or `*` for all names."""
+    networks: tuple[Network, ...] = ()
+    ports: tuple[tuple[int, int], ...] = ()
+    """First and last port of each range."""
+    protocols: tuple[AppProtocol, ...] = ()
+    methods: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Globs of paths, as in `patterns.glob`. The query is not compared."""
+    task: str = ""
+    """The rule holds only while this task runs."""
+    until: float | None = None
+    """Seconds since the epoch after which the rule does not hold."""
+    upstream: str = ""
+    """Name of the upstream proxy for allowed connections."""
+
+    @property
+    def inspects(self) -> bool:
+        """Whether the rule compares requests, for which these have to be read."""
+        return bool(self.methods or self.paths)
+
+    @property
+    def opens_tls(self) -> bool:
+        """Whether TLS has to be opened for what the rule compares."""
+        return self.inspects and bool(self.hosts) and (not self.protocols or AppProtocol.TLS in self.protocols)
+
+    def holds(self, tasks: frozenset[str], now: float) -> bool:
+        """Whether the rule is in force."""
+        return (not self.task or self.task in tasks) and (self.until is None or now < self.until)
+
+    def covers(self, destination: Destination) -> bool:
+        """Whether port and protocol match."""
+        port = destination.port
+        if self.ports and not any(first <= port <= last for first, last in self.ports):
+            return False
+        usual = _USUAL.get(port, destination.protocol) if self.action is not RuleAction.DENY else destination.protocol
+        return destination.protocol in self.protocols if self.protocols else destination.protocol == usual
+
+    def covers_request(self, request: HttpRequest) -> bool:
+        """Whether method and path match."""
+        if self.methods and request.method not in self.methods:
+            return False
+        return not self.paths or any_path_matches(self.paths, request.path.partition("?")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class EgressDecision:
+    """What happens to a connection, and the rule that says so."""
+
+    action: RuleAction
+    rule: str
+    learned: bool = False
+    """Whether only the mode `learn` allows it."""
+    inspect: bool = False
+    """Whether a rule that matches compares requests, and the connection is denied because they are not read."""
+    by_request: bool = False
+    """Whether the rule compared a request, so that the decision is for that request alone."""
+    upstream: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the connection is made without asking anybody."""
+        return self.action is RuleAction.ALLOW
+
+
+@dataclass(frozen=True)
+class OrderedRules:
+    """Rules of which the first match decides, with their index."""
+
+    rules: tuple[EgressRule, ...] = ()
+    _index: RuleIndex = field(init=False, repr=False, compare=False)
+    _ends: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    """When rules stop to hold, in ascending order."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", RuleIndex([(rule.hosts, rule.networks) for rule in self.rules]))
+        object.__setattr__(self, "_ends", tuple(sorted({rule.until for rule in self.rules if rule.until is not None})))
+
+    def first(self, destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None = None) -> EgressRule | None:
+        """Return the first rule that matches: by name, or by address if the destination has no name."""
+        address = destination.address if not destination.name else None
+        buckets = self._index.for_address(address) if address else self._index.for_name(destination.name)
+        found = (self._first_of(bucket, destination, tasks, now, request) for bucket in buckets)
+        order = min((each for each in found if each is not None), default=None)
+        return None if order is None else self.rules[order]
+
+    def next_end(self, now: float) -> float | None:
+        """When the next rule stops to hold; None if none does."""
+        at = bisect_right(self._ends, now)
+        return self._ends[at] if at < len(self._ends) else None
+
+    @property
+    def most_for_one_key(self) -> int:
+        """The greatest number of rules that name the same host or network."""
+        return self._index.fullest
+
+    def _first_of(
+        self, bucket: Iterable[int], destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None
+    ) -> int | None:
+        return next((order for order in bucket if _matches(self.rules[order], destination, tasks, now, request)), None)
+
+
+def _matches(rule: EgressRule, destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None) -> bool:
+    if not (rule.holds(tasks, now) and rule.covers(destination)):
+        return False
+    if not (rule.inspects and request):
+        return True
+    if request.ambiguous:
+        return rule.action is RuleAction.DENY
+    return rule.covers_request(request)
+
+
+@dataclass(frozen=True)
+class EgressPolicy:
+    """A policy. Replacing it means making another one."""
+
+    default: RuleAction = RuleAction.DENY
+    mode: EgressMode = EgressMode.ENFORCE
+    own: OrderedRules = OrderedRules()
+    """The rules of the document."""
+    upstreams: Mapping[str, Upstream] = field(default_factory=dict, repr=False)
+    """Upstream proxies by name."""
+    ech: RuleAction = RuleAction.DENY
+    """Whether a ClientHello may have an Encrypted Client Hello, which hides the name from this policy."""
+    temporary: OrderedRules = OrderedRules()
+    """Rules in front of them. They change more often, and indexing them does not index the others again."""
+
+    @property
+    def rules(self) -> tuple[EgressRule, ...]:
+        """The rules of the document."""
+        return self.own.rules
+
+    def decide(
+        self, destination: Destination, *, tasks: frozenset[str] = frozenset(), now: float = 0.0, request: HttpRequest | None = None
+    ) -> EgressDecision:
+        """Decide on a connection, or on a request of an opened one."""
+        address = destination.address if not destination.name else None
+        rule = self._first(destination, tasks, now, request)
+        if address and (refused := self._protected(address, rule)):
+            return refused
+        return self._learned(self._by_rule(rule, request))
+
+    def address_refusal(
+        self, address: Address, destination: Destination, *, tasks: frozenset[str] = frozenset(), now: float = 0.0
+    ) -> EgressDecision | None:
+        """Decide on an address that an allowed name resolved to; None if the connection may be made.
+
+        A CIDR rule that denies counts, and so does the first one that names a protected address.
+        """
+        to_address = Destination(destination.port, address=address, protocol=destination.protocol)
+        rule = self._first(to_address, tasks, now)
+        if refused := self._protected(address, rule):
+            return refused
+        if rule and rule.action is RuleAction.DENY and self.mode is EgressMode.ENFORCE:
+            return EgressDecision(RuleAction.DENY, rule.name)
+        return None
+
+    @property
+    def opens_tls(self) -> bool:
+        """Whether TLS has to be opened for one of the rules."""
+        return any(rule.opens_tls for rules in (self.temporary, self.own) for rule in rules.rules)
+
+    def next_change(self, now: float) -> float | None:
+        """When the next rule stops to hold; None if none does."""
+        ends = (rules.next_end(now) for rules in (self.temporary, self.own))
+        return min((end for end in ends if end is not None), default=None)
+
+    def _first(self, destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None = None) -> EgressRule | None:
+        found = self.temporary.first(destination, tasks, now, request) if self.temporary.rules else None
+        return found or self.own.first(destination, tasks, now, request)
+
+    def _by_rule(self, rule: EgressRule | None, request: HttpRequest | None) -> EgressDecision:
+        if rule is None:
+            return EgressDecision(self.default, DEFAULT_RULE)
+        if rule.inspects and request is None:
+            return EgressDecision(RuleAction.DENY, rule.name, inspect=True)
+        return EgressDecision(rule.action, rule.name, by_request=rule.inspects, upstream=rule.upstream)
+
+    def _learned(self, decision: EgressDecision) -> EgressDecision:
+        if decision.allowed or self.mode is EgressMode.ENFORCE:
+            return decision
+        return EgressDecision(RuleAction.ALLOW, decision.rule, learned=True)
+
+    def _protected(self, address: Address, rule: EgressRule | None) -> EgressDecision | None:
+        """Deny a protected address unless the rule that decides names it and does not deny it."""
+        block = protection(address)
+        if block is None:
+            return None
+        named = rule and any(
+            address in network and block.named_by(network) for network in rule.networks if network.version == address.version
+        )
+        return None if named and rule and rule.action is not RuleAction.DENY else EgressDecision(RuleAction.DENY, PROTECTED_RULE)

@@ -1,0 +1,1 @@
+"""Secrets that programs of the agent use without holding them."""

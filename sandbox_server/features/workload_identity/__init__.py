@@ -1,0 +1,1 @@
+"""The sandbox's own identity: tokens, their keys, the binding, and token exchange."""

@@ -1,0 +1,276 @@
+"""The gate of requests on a real browser: no client is faster than it, and without the API it is closed."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import unix_connect
+
+from sandbox_server.cdp.request_gate import READS, SUBJECTS, RequestGate, patterns_of, subjects_of
+from sandbox_server.core.identity import SERVER, Caller
+from sandbox_server.drivers.storage.json_file import JsonFile
+from tests.conftest import until
+
+BrowserServer = Any
+API = Caller("api", frozenset({"browser", SERVER})).headers()
+HELD = {"epoch": 9, "state": "human", "holder": "ann", "reach": ["cdp", "gui"]}
+FREE = {"epoch": 10, "state": "agent", "holder": None, "reach": []}
+SENDS = {
+    "fetch": "fetch('/deny/fetch', {method: 'POST', body: 'x'}).catch(() => 0)",
+    "form": "Object.assign(document.body.appendChild(document.createElement('form')), {method: 'post', action: '/deny/form'}).submit()",
+    "worker": "new Worker(URL.createObjectURL(new Blob([`fetch('${origin}/deny/worker', {method: 'POST', body: 'x'})`]))); 0",
+}
+
+
+class Site(ThreadingHTTPServer):
+    """A site that keeps the paths that it was asked for."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Page)
+        self.asked: list[str] = []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever).start()
+
+
+class _Page(BaseHTTPRequestHandler):
+    server: Site
+
+    def do_GET(self) -> None:
+        if self.path != "/favicon.ico":
+            self.server.asked.append(self.path)
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = f"<!doctype html><title>{self.path}</title><body>".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815 - the name that http.server calls
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+@pytest.fixture
+def pages() -> Iterator[Site]:
+    with Site() as site:
+        yield site
+        site.shutdown()
+
+
+class Api:
+    """Stands for the API: it denies what has `/deny` in its path, and admits the rest."""
+
+    def __init__(self, browser_server: BrowserServer) -> None:
+        self.asked: list[str] = []
+        self._browser_server = browser_server
+        self._socket = unix_connect(
+            browser_server.socket, "ws://browser/browser/requests", additional_headers=API, compression=None, legacy=True
+        )
+        threading.Thread(target=self._judge).start()
+
+    def tell(self, *subjects: str) -> None:
+        """Say what rules are about, and wait until it holds."""
+        self._socket.send(json.dumps({"subjects": subjects}))
+        until(lambda: self._browser_server.get("/browser")["gated"] == sorted(subjects))
+
+    def leave(self) -> None:
+        self._socket.close()
+
+    def _judge(self) -> None:
+        try:
+            for message in self._socket:
+                question = json.loads(message)
+                if not question.get("withdrawn"):
+                    self.asked.append(question["url"])
+                    self._socket.send(json.dumps({"id": question["id"], "admitted": "/deny" not in question["url"]}))
+        except ConnectionClosed:
+            return
+
+
+@contextmanager
+def judging(browser_server: BrowserServer, *subjects: str) -> Iterator[Api]:
+    """With rules for some subjects; afterwards there are none."""
+    api = Api(browser_server)
+    try:
+        api.tell(*subjects)
+        yield api
+        api.tell()
+    finally:
+        api.leave()
+
+
+@pytest.fixture(scope="module")
+def browser_server(shared: BrowserServer) -> BrowserServer:
+    return shared
+
+
+def go(client: Any, session: str, url: str) -> str | None:
+    """Navigate a page; the error that the client is told."""
+    failed: str | None = client.result("Page.navigate", session, url=url).get("errorText")
+    return failed
+
+
+def test_no_client_navigates_a_tab_before_it_is_gated(shared: BrowserServer, pages: Site) -> None:
+    with judging(shared, "navigation") as api, shared.connect() as client:
+        for number in range(20):
+            target = client.result("Target.createTarget", url="about:blank")["targetId"]
+            assert go(client, client.attach(target), f"{pages.url}/deny/{number}") == "net::ERR_BLOCKED_BY_CLIENT"
+            client.result("Target.closeTarget", targetId=target)
+        assert (pages.asked, len(api.asked)) == ([], 20)
+
+
+def test_no_client_opens_a_tab_at_a_url_whose_request_could_not_be_held_up(shared: BrowserServer, pages: Site) -> None:
+    with judging(shared, "navigation"), shared.connect() as client:
+        refused = client.command("Target.createTarget", url=f"{pages.url}/deny")
+        assert "a tab opens blank" in refused["error"]["message"]
+        assert shared.request("PUT", f"/json/new?{pages.url}/deny").status_code == 403
+        assert pages.asked == []
+
+
+def test_nor_one_that_it_attaches_to_by_itself(shared: BrowserServer, pages: Site) -> None:
+    with judging(shared, "navigation"), shared.connect() as client, shared.connect() as other:
+        client.result("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
+        while client.events:
+            client.events.clear()
+        for number in range(20):
+            asking = other.send("Target.createTarget", url="about:blank")
+            session = client.event("Target.attachedToTarget")["sessionId"]
+            assert go(client, session, f"{pages.url}/deny/{number}") == "net::ERR_BLOCKED_BY_CLIENT"
+            other.result("Target.closeTarget", targetId=other.reply(asking)["result"]["targetId"])
+        assert pages.asked == []
+
+
+@pytest.mark.parametrize("opens", ["window.open('{}')", "window.open('about:blank').location = '{}'"])
+def test_nor_does_a_page_open_one_by_itself(shared: BrowserServer, pages: Site, opens: str) -> None:
+    with judging(shared, "navigation") as api, shared.connect() as client:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        session = client.attach(target)
+        assert go(client, session, f"{pages.url}/first") is None
+        until(lambda: client.seen("document.title", session) == "/first")
+        client.result("Runtime.evaluate", session, expression=opens.format(f"{pages.url}/deny"), userGesture=True)
+        until(lambda: f"{pages.url}/deny" in api.asked)
+        for info in client.pages():
+            if info["targetId"] == target or info.get("openerId") == target:
+                client.result("Target.closeTarget", targetId=info["targetId"])
+        assert pages.asked == ["/first"]
+
+
+def test_an_interception_of_a_clients_own_leads_nowhere_else(shared: BrowserServer, pages: Site) -> None:
+    with judging(shared, "navigation"), shared.connect() as client:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        session = client.attach(target)
+        client.result("Fetch.enable", session, patterns=[{"urlPattern": "*"}])
+        navigating = client.send("Page.navigate", session, url=f"{pages.url}/fine")
+        paused = client.event("Fetch.requestPaused")
+        client.result("Fetch.continueRequest", session, requestId=paused["requestId"], url=f"{pages.url}/deny")
+        assert client.reply(navigating)["result"].get("errorText") == "net::ERR_BLOCKED_BY_CLIENT"
+        client.result("Target.closeTarget", targetId=target)
+    assert pages.asked == []
+
+
+@pytest.mark.parametrize("way", SENDS)
+def test_data_that_is_sent_waits_and_what_is_read_does_not(shared: BrowserServer, pages: Site, way: str) -> None:
+    with judging(shared, "submit") as api, shared.connect() as client:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        session = client.attach(target)
+        assert go(client, session, f"{pages.url}/page") is None
+        until(lambda: client.seen("document.title", session) == "/page")
+        assert client.evaluate("fetch('/deny/read').then(answer => answer.status)", session) == 200
+        client.result("Runtime.evaluate", session, expression=SENDS[way])
+        until(lambda: api.asked)
+        assert api.asked == [f"{pages.url}/deny/{way}"]
+        client.result("Target.closeTarget", targetId=target)
+    assert pages.asked == ["/page", "/deny/read"]
+
+
+def test_while_a_person_drives_nothing_is_asked(shared: BrowserServer, pages: Site) -> None:
+    person = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-Actor": "person"}
+    with judging(shared, "navigation") as api:
+        assert shared.request("PUT", "/browser/control", json=HELD).status_code == 200
+        with shared.connect(headers=person) as client:
+            target = client.result("Target.createTarget", url="about:blank")["targetId"]
+            assert go(client, client.attach(target), f"{pages.url}/deny") is None
+            client.result("Target.closeTarget", targetId=target)
+        assert shared.request("PUT", "/browser/control", json=FREE).status_code == 200
+        assert (api.asked, pages.asked) == ([], ["/deny"])
+
+
+def test_only_the_sandboxs_own_processes_decide(shared: BrowserServer) -> None:
+    assert shared.request("GET", "/browser")
+    with pytest.raises(Exception, match="403"):
+        shared.connect("/browser/requests")
+
+
+def opens(browser_server: BrowserServer, url: str) -> bool:
+    """Whether a page can be opened in a new tab."""
+    with browser_server.connect() as client:
+        target = client.result("Target.createTarget", url="about:blank")["targetId"]
+        failed = go(client, client.attach(target), url)
+        client.result("Target.closeTarget", targetId=target)
+    return failed is None
+
+
+def test_without_the_api_pages_wait_for_it_and_then_do_not_open(
+    make_browser_server: Callable[..., BrowserServer], pages: Site, tmp_path: Path
+) -> None:
+    browser_server = make_browser_server()
+    browser_server.start(WITHOUT_API_SECONDS=0.5)
+    until(browser_server.answers, within=90)
+    assert opens(browser_server, f"{pages.url}/before")
+    first = Api(browser_server)
+    first.tell("navigation")
+    first.leave()
+    assert not opens(browser_server, f"{pages.url}/fine")
+    browser_server.stop()
+    browser_server.start(WITHOUT_API_SECONDS=30.0)
+    until(browser_server.answers, within=90)
+    tried = threading.Thread(target=lambda: opens(browser_server, f"{pages.url}/later"))
+    tried.start()
+    second = Api(browser_server)
+    until(lambda: second.asked == [f"{pages.url}/later"])
+    tried.join(30)
+    assert pages.asked == ["/before", "/later"]
+    second.tell()
+    second.leave()
+    assert opens(browser_server, f"{pages.url}/deny")
+
+
+def made(file: JsonFile, *, configured: bool) -> frozenset[str]:
+    return RequestGate(None, None, None, file, configured=configured).subjects  # type: ignore[arg-type] # not used
+
+
+def test_until_the_api_has_told_everything_that_is_configured_or_unknown_is_held_up(tmp_path: Path) -> None:
+    file = JsonFile(str(tmp_path / "kept.json"))
+    assert (made(file, configured=False), made(file, configured=True)) == (frozenset(), SUBJECTS)
+    file.write(["submit", "other"])
+    assert made(file, configured=True) == {"submit"}
+    for broken in ("{", "3"):
+        (tmp_path / "kept.json").write_text(broken)
+        assert made(file, configured=False) == SUBJECTS
+
+
+def test_only_what_rules_are_about_is_paused() -> None:
+    def kinds(*subjects: str) -> set[str]:
+        return {each["resourceType"] for each in patterns_of(frozenset(subjects))}
+
+    assert (kinds(), kinds("navigation")) == (set(), {"Document"})
+    assert kinds("submit") == kinds("submit", "navigation") == {"Document", "XHR", "Fetch", "Ping", "Other"}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_form_is_a_page_and_data(method: str) -> None:
+    def found(kind: str) -> set[str]:
+        return set(subjects_of({"resourceType": kind, "request": {"url": "https://a.example/", "method": method}}))
+
+    data = set() if method in READS else {"submit"}
+    assert (found("Document"), found("XHR")) == ({"navigation"} | data, data)

@@ -1,0 +1,93 @@
+import asyncio
+
+import pytest
+
+from sandbox_server.drivers.egress.policy import Destination, HttpRequest
+from sandbox_server.egress.approvals import Approvals
+from sandbox_server.egress.flow_events import FlowEvents
+from tests.egress.heard_events import HeardEvents
+
+pytestmark = pytest.mark.anyio
+PLACE, OTHER = Destination(443, "a.example"), Destination(443, "b.example")
+
+
+async def test_one_question_is_asked_for_all_who_wait_for_the_same_place() -> None:
+    events = FlowEvents()
+    approvals = Approvals(events)
+    with events.follow() as follower:
+        heard = HeardEvents(follower)
+        waiting = [asyncio.ensure_future(approvals.ask(place, "rule")) for place in (PLACE, PLACE, OTHER)]
+        first, second = [(await heard.get())["ask"] for _ in range(2)]
+        assert heard.empty()
+        assert approvals.answer(second, allowed=False)
+        assert approvals.answer(first, allowed=True)
+        assert await asyncio.gather(*waiting) == [True, True, False]
+
+
+async def test_an_answer_that_does_not_come_in_time_is_no() -> None:
+    approvals = Approvals(FlowEvents(), seconds=0.02)
+    assert not await approvals.ask(PLACE, "rule")
+    assert not approvals.answer(1, allowed=True)
+
+
+async def test_the_next_question_is_another_one() -> None:
+    events = FlowEvents()
+    approvals = Approvals(events)
+    with events.follow() as follower:
+        heard = HeardEvents(follower)
+        for allowed in (True, False):
+            waiting = asyncio.ensure_future(approvals.ask(PLACE, "rule"))
+            assert approvals.answer((await heard.get())["ask"], allowed=allowed)
+            assert await waiting is allowed
+            assert (await heard.get())["event"] == "answered"
+
+
+async def test_who_waits_may_go_away_and_the_others_still_hear() -> None:
+    events = FlowEvents()
+    approvals = Approvals(events)
+    with events.follow() as follower:
+        heard = HeardEvents(follower)
+        gone, stays = [asyncio.ensure_future(approvals.ask(PLACE, "rule")) for _ in range(2)]
+        asked = (await heard.get())["ask"]
+        gone.cancel()
+        await asyncio.sleep(0)
+        approvals.answer(asked, allowed=True)
+        assert await stays
+
+
+@pytest.mark.parametrize("identity", [0, 2, "1", None, [1]])
+async def test_an_answer_to_no_question_is_none(identity: object) -> None:
+    approvals = Approvals(FlowEvents(), seconds=0.1)
+    waiting = asyncio.ensure_future(approvals.ask(PLACE, "rule"))
+    await asyncio.sleep(0)
+    assert not approvals.answer(identity, allowed=True)
+    assert not await waiting
+
+
+async def test_questions_that_are_open_are_there_for_those_who_come_later_and_their_end_is_told() -> None:
+    events = FlowEvents()
+    approvals = Approvals(events)
+    waiting = asyncio.ensure_future(approvals.ask(PLACE, "rule", told={"host": "a.example", "request": "GET /seen"}))
+    await asyncio.sleep(0)
+    [question] = approvals.open
+    assert (question["event"], question["host"], question["request"], question["by_request"]) == ("ask", "a.example", "GET /seen", False)
+    with events.follow() as follower:
+        heard = HeardEvents(follower)
+        approvals.answer(question["ask"], allowed=True)
+        assert await waiting
+        assert (await heard.get()).items() >= {"event": "answered", "ask": question["ask"], "allowed": True}.items()
+    assert approvals.open == []
+
+
+async def test_a_rule_about_requests_asks_for_each_request() -> None:
+    events = FlowEvents()
+    approvals = Approvals(events)
+    requests = [HttpRequest("GET", "/a"), HttpRequest("GET", "/b"), HttpRequest("GET", "/a")]
+    with events.follow() as follower:
+        heard = HeardEvents(follower)
+        waiting = [asyncio.ensure_future(approvals.ask(PLACE, "rule", request)) for request in requests]
+        first, second = [await heard.get() for _ in range(2)]
+        assert [first["request"], second["request"]] == ["GET /a", "GET /b"]
+        approvals.answer(first["ask"], allowed=True)
+        approvals.answer(second["ask"], allowed=False)
+        assert await asyncio.gather(*waiting) == [True, False, True]

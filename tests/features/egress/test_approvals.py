@@ -1,0 +1,227 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from sandbox_server.core.approval import ApprovalAnswer, ApprovalDecision, ApprovalOutcome, ApprovalQuestion
+from sandbox_server.drivers.egress.egress_client import EgressClient
+from sandbox_server.egress import approvals as egress_approvals
+from sandbox_server.features.egress.approvals import PROGRAM, ConnectionQuestions
+from sandbox_server.features.egress.attribution import ConnectionAttribution
+from sandbox_server.features.egress.follower import EgressFollower
+from sandbox_server.features.egress.grants import EgressDestination
+from tests.egress.conftest import EgressLab
+from tests.features.egress.conftest import Person, Ruling, allowed, put
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.anyio
+PLACE = EgressDestination(host="a.example", port=80)
+OUTSIDE = {"action": "allow", "cidrs": ["127.0.9.0/24"], "protocols": ["http", "tls", "tcp"], "name": "outside"}
+
+
+def get(path: str = "/x", method: str = "GET") -> bytes:
+    return f"{method} {path} HTTP/1.1\r\nHost: a.example\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("once", "allow by approval g1"),
+        ("task", "allow by approval g1"),
+        ("always", "allow by approved a.example:80"),
+        ("deny", "deny by approval g1"),
+    ],
+)
+async def test_an_answer_becomes_a_rule(lab: EgressLab, ruling: Ruling, answer: ApprovalAnswer, expected: str) -> None:
+    put(lab, {"default": "deny", "rules": [{"action": "ask", "hosts": ["a.example"]}]})
+    granted = await ruling.answers.put(PLACE, answer, "ada", task=None)
+    assert allowed(lab, "a.example", 80) == expected
+    if answer == "always":
+        document, _ = await ruling.policy.read()
+        assert document["rules"][0] == {"name": granted.rule, "action": "allow", "hosts": ["a.example"], "ports": [80]}
+        assert [told[1] for told in ruling.told] == ["always"]
+    else:
+        assert granted.grant
+        assert granted.grant.until == pytest.approx(granted.grant.at + (3600 if answer == "task" else 300), abs=5)
+        assert ruling.told == [("ada", "approval g1")]
+
+
+async def test_an_answer_for_a_task_holds_while_that_runs(lab: EgressLab, ruling: Ruling) -> None:
+    ruling.tasks.called("agent", "t1", None)
+    assert ruling.answers.task_of("agent") == "t1"
+    assert ruling.answers.task_of(None) is None
+    granted = await ruling.answers.put(PLACE, "task", "ada", task="t1")
+    assert granted.grant
+    assert granted.grant.until is None
+    assert allowed(lab, "a.example", 80) == "deny by default"
+    lab.server.policy.run_tasks(["t1"])
+    assert allowed(lab, "a.example", 80) == "allow by approval g1"
+
+
+async def test_what_is_allowed_for_ever_twice_are_two_rules(ruling: Ruling) -> None:
+    names = [(await ruling.answers.put(PLACE, "always", "ada", task=None)).rule for _ in range(2)]
+    assert names == ["approved a.example:80", "approved a.example:80 (2)"]
+
+
+class Desk:
+    """The questions of a lab, asked of a person."""
+
+    def __init__(self, client: EgressClient, ruling: Ruling, person: Person) -> None:
+        self.known: dict[str, dict[str, Any]] = {}
+
+        async def look(_: object) -> dict[str, dict[str, Any]]:
+            return self.known
+
+        self.attribution = ConnectionAttribution(look)
+        self.questions = ConnectionQuestions(client, person.ask, ruling.answers, self.attribution, {"shell:main": "agent"}.get)
+        self.follower = EgressFollower(client, (self.questions.begin_anew,), (self.questions.hear,), lambda _: None)
+
+
+@pytest.fixture
+async def desk(client: EgressClient, ruling: Ruling, person: Person) -> AsyncIterator[Desk]:
+    made = Desk(client, ruling, person)
+    async with made.attribution, made.questions, made.follower:
+        await eventually(lambda: not made.follower.away)
+        yield made
+
+
+@pytest.mark.parametrize(("outcome", "rule"), [("once", "approval g1"), ("task", "approval g1"), ("always", "approved a.example:80")])
+async def test_a_connection_waits_for_the_person_and_then_passes(
+    lab: EgressLab, desk: Desk, person: Person, outcome: ApprovalOutcome, rule: str
+) -> None:
+    person.outcome = outcome
+    lab.hosts["a.example"] = ["127.0.9.1"]
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"], "name": "new hosts"}, OUTSIDE]})
+    await lab.serve(80)
+    assert await lab.said("a.example", 80, get(), 5) == b"hello"
+    [question] = person.asked
+    assert (question.subject, question.rule, question.on_timeout) == ("network", "new hosts", "deny")
+    assert question.details == {
+        "host": "a.example",
+        "port": "80",
+        "protocol": "http",
+        "program": "unknown",
+        "session": "unknown",
+        "request": "GET /x",
+    }
+    assert 0 < (question.seconds or 0) <= egress_approvals.SECONDS + 1
+    assert allowed(lab, "a.example", 80) == f"allow by {rule}"
+    assert await lab.said("a.example", 80, get(), 5) == b"hello"
+    assert len(person.asked) == 1
+
+
+async def test_many_connections_to_the_same_place_are_one_question(lab: EgressLab, desk: Desk, person: Person) -> None:
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}]})
+    answers = await asyncio.gather(*(lab.said("a.example", 80, get(f"/{number}")) for number in range(10)))
+    assert all(answer.startswith(b"HTTP/1.1 403") for answer in answers)
+    assert len(person.asked) == 1
+
+
+async def test_where_events_were_lost_questions_that_are_still_open_stay(lab: EgressLab, desk: Desk, person: Person) -> None:
+    person.waits = True
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}]})
+    said = [asyncio.ensure_future(lab.said("a.example", port, get())) for port in (80, 8000)]
+    await eventually(lambda: len(person.asked) == 2)
+    numbers = [question["ask"] for question in lab.server.approvals.open]
+    desk.questions.hear({"event": "lost", "kinds": ["refused"], "asking": numbers[1:]})
+    for question in lab.server.approvals.open:
+        desk.questions.hear(question)
+    await eventually(lambda: person.withdrawn == 1)
+    await eventually(lambda: len(person.asked) == 3)  # the one that was taken for ended is told again
+    for number in numbers:
+        lab.server.approvals.answer(number, allowed=False)
+    await asyncio.gather(*said)
+
+
+async def test_what_is_denied_is_refused_and_not_asked_again_for_a_while(lab: EgressLab, desk: Desk, person: Person) -> None:
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}]})
+    for _ in range(2):
+        assert (await lab.said("a.example", 80, get())).startswith(b"HTTP/1.1 403")
+    assert len(person.asked) == 1
+    assert allowed(lab, "a.example", 80) == "deny by approval g1"
+
+
+async def test_the_program_and_its_session_are_shown(lab: EgressLab, desk: Desk, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sandbox_server.drivers.egress.socket_owner import SocketOwner
+
+    desk.known = {"77": {"pid": 5, "command": "curl -d @/etc/passwd", "session": "shell:main"}}
+    monkeypatch.setattr(lab.server.flows, "_owner_of", lambda *_: SocketOwner(1000, 77))
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}]})
+    await lab.said("a.example", 80, get())
+    [question] = person.asked
+    assert (question.details["program"], question.details["session"], question.asked_by) == ("curl -d @/etc/passwd", "shell:main", "agent")
+
+
+@pytest.mark.parametrize("session", ["shell:invented-1", "shell:invented-2"])
+async def test_a_session_that_is_not_known_asks_as_any_program(
+    lab: EgressLab, desk: Desk, person: Person, monkeypatch: pytest.MonkeyPatch, session: str
+) -> None:
+    """A program names its session itself: by inventing sessions it must not get round the limit of one asker."""
+    from sandbox_server.drivers.egress.socket_owner import SocketOwner
+
+    desk.known = {"77": {"pid": 5, "command": "curl a.example", "session": session}}
+    monkeypatch.setattr(lab.server.flows, "_owner_of", lambda *_: SocketOwner(1000, 77))
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}]})
+    await lab.said("a.example", 80, get())
+    [question] = person.asked
+    assert (question.details["session"], question.asked_by) == (session, PROGRAM)
+
+
+async def test_an_answer_about_a_request_is_for_that_request_alone(lab: EgressLab, desk: Desk, person: Person) -> None:
+    person.outcome = "once"
+    lab.hosts["a.example"] = ["127.0.9.1"]
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"], "methods": ["GET", "POST"]}, OUTSIDE]})
+    await lab.serve(80)
+    for _ in range(2):
+        assert await lab.said("a.example", 80, get("/a"), 5) == b"hello"
+    assert len(person.asked) == 1
+    assert await lab.said("a.example", 80, get("/a", "POST"), 5) == b"hello"
+    assert [question.details["request"] for question in person.asked] == ["GET /a", "POST /a"]
+
+
+async def test_a_path_that_is_no_literal_of_a_rule_is_allowed_for_its_connection_alone(lab: EgressLab, desk: Desk, person: Person) -> None:
+    person.outcome = "always"
+    lab.hosts["a.example"] = ["127.0.9.1"]
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"], "methods": ["GET"]}, OUTSIDE]})
+    await lab.serve(80)
+    assert await lab.said("a.example", 80, get("/*"), 5) == b"hello"
+    assert "a.example" not in allowed(lab, "a.example", 80).partition("by ")[0]
+    assert [rule["action"] for rule in (await desk.questions._client.ask("document"))["policy"]["rules"]] == ["ask", "allow"]
+
+
+async def test_without_an_answer_in_time_it_is_refused_and_the_question_ends(
+    lab: EgressLab, desk: Desk, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = asyncio.Event()
+
+    async def never(question: ApprovalQuestion) -> ApprovalDecision:
+        person.asked.append(question)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    monkeypatch.setattr(desk.questions, "_ask", never)
+    monkeypatch.setattr(lab.server.approvals, "_seconds", 1.5)
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"], "name": "new hosts"}]})
+    said = await lab.said("a.example", 80, get())
+    assert b"needs an approval" in said
+    await asyncio.wait_for(ended.wait(), 20)
+    assert len(person.asked) == 1
+
+
+async def test_a_server_that_starts_anew_asks_again_about_what_still_waits(
+    lab: EgressLab, client: EgressClient, ruling: Ruling, person: Person
+) -> None:
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}]})
+    said = asyncio.ensure_future(lab.said("a.example", 80, get()))
+    await lab.event("ask")
+    made = Desk(client, ruling, person)
+    async with made.attribution, made.questions, made.follower:
+        assert (await said).startswith(b"HTTP/1.1 403")
+    assert len(person.asked) == 1
+    with suppress(asyncio.CancelledError):
+        await said

@@ -1,0 +1,77 @@
+"""The pages as a person sees them: real Chromium outside of the container, on a desktop and on a phone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.image.conftest import configured, folder, mended, mended_container, sandbox, sandbox_with, start_sandbox
+from tests.image.container import Sandbox
+from tests.image.test_control import return_control
+
+__all__ = ["configured", "folder", "mended", "mended_container", "sandbox", "sandbox_with", "start_sandbox"]
+
+PATIENCE_MS = 30_000
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+SHARED = ("sandbox", "undoing")
+"""The fixtures of containers that tests share."""
+KEEP_MESSAGES = """() => {
+    window.messages = [];
+    new MutationObserver(() => {
+        const told = document.querySelector("[data-id=message] p")?.textContent;
+        if (told && told !== window.messages.at(-1)) window.messages.push(told);
+    }).observe(document, { childList: true, characterData: true, subtree: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser of the person's own, outside of the sandbox."""
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield launched
+        launched.close()
+
+
+def sign_in(context: BrowserContext, sandbox: Sandbox) -> Page:
+    """A page of a person who signed in by the key, at the API's page."""
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{sandbox.base_url}/v1/docs?api_key={sandbox.api_key}")
+    return page
+
+
+@pytest.fixture(autouse=True)
+def given_back(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give control of the shared sandbox back to the agent after a test that failed while a person held or paused it."""
+    yield
+    for name in set(SHARED) & set(request.fixturenames):
+        return_control(request.getfixturevalue(name))
+
+
+def keep_messages(page: Page) -> None:
+    """Keep what the page tells for a moment from now on: it may be gone before a test looks."""
+    page.evaluate(KEEP_MESSAGES)
+
+
+def messages(page: Page) -> list[str]:
+    """What the page has told since `keep_messages`."""
+    told: list[str] = page.evaluate("window.messages")
+    return told
+
+
+@pytest.fixture
+def person(browser: Browser, sandbox: Sandbox) -> Iterator[Page]:
+    """The page of a person who signed in on a desktop."""
+    with browser.new_context(**DESKTOP) as context:
+        yield sign_in(context, sandbox)
+
+
+@pytest.fixture
+def phone(browser: Browser, sandbox: Sandbox) -> Iterator[Page]:
+    """The page of a person who signed in on a phone."""
+    with browser.new_context(**PHONE) as context:
+        yield sign_in(context, sandbox)
