@@ -1,6 +1,6 @@
 // What this page follows: who drives, what is asked of people, which ports are open and what the sandbox connects to. The pages of one browser share a connection where it has shared workers.
 
-import { EventConnection } from "./event_connection.js";
+import { eventConnection } from "./event_connection.js";
 
 /**
  * @typedef {object} Following
@@ -8,7 +8,7 @@ import { EventConnection } from "./event_connection.js";
  * @property {(open: import("../requests/handoff.js").Handoff[]) => void} handoffs
  * @property {(open: {port: number, process: {command: string} | null, url: string}[]) => void} ports
  * @property {(told: import("../network/network_client.js").EgressNews) => void} egress
- * @property {(reason: import("./event_connection.js").Broken) => void} broken
+ * @property {(reason: import("/static/event_stream.js").Broken) => void} broken
  */
 
 /** Follow for as long as the page is there. @param {string} caller who is signed in here @param {Following} listener */
@@ -35,7 +35,7 @@ export function followEvents(caller, listener) {
 
 /** Follow over a connection of this page's own. @param {Following} listener */
 function alone(listener) {
-  const connection = new EventConnection({
+  const connection = eventConnection({
     event: (name, data) => listener[/** @type {"control"} */ (name)](data, 0),
     broken: (reason) => listener.broken(reason),
   });

@@ -1,14 +1,14 @@
 // Hands one connection's events to all pages of a browser. It runs in a shared worker.
 
-import { EventConnection } from "./event_connection.js";
+import { eventConnection } from "./event_connection.js";
 
 /** Pages that are told at once; the one that came first goes for the next. A page that crashed never says that it left. */
 const MAX_PAGES = 64;
 
 /**
- * @typedef {typeof import("./event_connection.js").EVENTS[number]} EventName
+ * @typedef {import("./event_connection.js").EventName} EventName
  * @typedef {{follow: string} | {leave: true} | {hurry: true}} Wish what a page sends; `follow` is the name of who is signed in there
- * @typedef {{name: EventName, data: any, age: number} | {broken: import("./event_connection.js").Broken}} Told what a page gets;
+ * @typedef {{name: EventName, data: any, age: number} | {broken: import("/static/event_stream.js").Broken}} Told what a page gets;
  *   `age`: milliseconds since the server sent it
  */
 
@@ -19,8 +19,8 @@ export class SharedEvents {
   #last = new Map();
   #caller = "";
 
-  /** @param {(listener: import("./event_connection.js").EventListener) => EventConnection} [connect] */
-  constructor(connect = (listener) => new EventConnection(listener)) {
+  /** @param {(listener: import("./event_connection.js").EventListener) => import("/static/event_stream.js").EventStream<EventName>} [connect] */
+  constructor(connect = eventConnection) {
     this.connection = connect({
       event: (name, data) => this.#event(name, data),
       broken: (reason) => this.#tell({ broken: reason }),

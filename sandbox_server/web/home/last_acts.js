@@ -1,6 +1,7 @@
 // The last acts in plain words, as the recorder tells them, live while the page is visible.
 
 import { call } from "/static/api.js";
+import { EventStream } from "/static/event_stream.js";
 import { element } from "/static/home/elements.js";
 import { translate } from "/static/home/strings.js";
 import { linkTo } from "/static/recorder/moment_link.js";
@@ -20,8 +21,13 @@ const RETRY_MS = 5000;
 export class LastActs {
   /** @type {Entry[]} */
   #entries = [];
-  /** @type {EventSource | undefined} */
-  #events;
+  /** Number of the last event that was read. */
+  #last = 0;
+  #following = false;
+  #events = new EventStream(() => `/v1/recorder/events?kind=${KINDS}&after=${this.#last}`, ["event"], {
+    event: (_, added) => this.#take(added),
+    broken: () => {},
+  });
   #drawing = false;
 
   /**
@@ -38,11 +44,12 @@ export class LastActs {
 
   /** Load the last ones and follow what happens. @returns {Promise<boolean>} whether there is a record that may be read */
   async start() {
-    if (this.#events) return true;
+    if (this.#following) return true;
     try {
       const { events, next } = await call("GET", `/v1/recorder/events?kind=${KINDS}&limit=${MAX_KEPT}`);
       this.#entries = events;
-      if (!document.hidden) this.#follow(next);
+      this.#last = next;
+      if (!document.hidden) this.#follow();
       this.#draw();
       return true;
     } catch (error) {
@@ -52,20 +59,19 @@ export class LastActs {
     }
   }
 
-  /** @param {number} after */
-  #follow(after) {
-    this.#stop();
-    this.#events = new EventSource(`/v1/recorder/events?kind=${KINDS}&after=${after}`);
-    this.#events.addEventListener("event", (added) => this.#take(JSON.parse(/** @type {MessageEvent} */ (added).data)));
+  #follow() {
+    this.#following = true;
+    this.#events.open();
   }
 
   #stop() {
-    this.#events?.close();
-    this.#events = undefined;
+    this.#following = false;
+    this.#events.close();
   }
 
   /** @param {Entry} entry */
   #take(entry) {
+    this.#last = entry.n;
     this.#entries = [...this.#entries, entry].slice(-MAX_KEPT);
     this.acted();
     if (this.#drawing) return;

@@ -1,6 +1,7 @@
 // The client of the audit log: a window of consecutive events, which grows to both sides, and follows what happens while it reaches the end.
 
 import { call } from "/static/api.js";
+import { EventStream } from "/static/event_stream.js";
 
 /**
  * @typedef {object} Entry
@@ -45,8 +46,15 @@ export class EventLog {
   hasEarlier = false;
   /** Whether there may be later events, which are not followed then. */
   hasLater = false;
-  /** @type {EventSource | undefined} */
-  #events;
+  /** What happens from now on, after the last entry. */
+  #events = new EventStream(() => this.#following(), ["event"], {
+    event: (_, added) => {
+      this.#append([added]);
+      this.changed();
+    },
+    opened: () => this.state("live"),
+    broken: () => this.state("lost"),
+  });
   #kind = "";
   /** Grows with every new window, so that an answer for an older one counts no more. */
   #window = 0;
@@ -62,7 +70,7 @@ export class EventLog {
 
   /** Load events of these kinds: those around a moment, or the latest. @param {string[]} kinds @param {number | null} [at] seconds since the epoch */
   async show(kinds, at = null) {
-    this.#unfollow();
+    this.#events.close();
     this.#kind = [...new Set([...kinds, ...ALWAYS])].join(",");
     const window = ++this.#window;
     await this.#attempt(async () => {
@@ -72,7 +80,7 @@ export class EventLog {
       this.hasLater = at !== null;
       this.entries = found;
       if (this.hasLater) await this.later();
-      else this.#follow();
+      else this.#events.open();
       this.changed();
     });
   }
@@ -89,7 +97,7 @@ export class EventLog {
       this.entries = [...found, ...this.entries];
       if (this.entries.length > MAX_ENTRIES) {
         this.entries = this.entries.slice(0, MAX_ENTRIES);
-        this.#unfollow();
+        this.#events.close();
         this.hasLater = true;
         this.state("past");
       }
@@ -107,7 +115,7 @@ export class EventLog {
       this.#append(found);
       this.hasLater = found.length === PAGE;
       if (this.hasLater) this.state("past");
-      else this.#follow();
+      else this.#events.open();
       this.changed();
     });
   }
@@ -139,21 +147,8 @@ export class EventLog {
     this.entries = all.slice(-MAX_ENTRIES);
   }
 
-  #unfollow() {
-    this.#events?.close();
-    this.#events = undefined;
-  }
-
-  #follow() {
-    const last = this.entries.at(-1)?.n;
-    const query = new URLSearchParams({ kind: this.#kind, ...(last !== undefined && { after: String(last) }) });
-    const events = new EventSource(`/v1/recorder/events?${query}`);
-    this.#events = events;
-    events.addEventListener("open", () => this.state("live"));
-    events.addEventListener("error", () => this.state("lost"));
-    events.addEventListener("event", (added) => {
-      this.#append([JSON.parse(/** @type {MessageEvent} */ (added).data)]);
-      this.changed();
-    });
+  #following() {
+    const query = new URLSearchParams({ kind: this.#kind, after: String(this.entries.at(-1)?.n ?? 0) });
+    return `/v1/recorder/events?${query}`;
   }
 }

@@ -41,6 +41,15 @@ test("what happens is shown as it happens, and told to the page", async () => {
   assert.deepEqual([said()[0], list.children[0].className, list.children[0].dataset.driver, acted], ["You ran rm -r /nope, exit 1", "failed", "you", 1]);
 });
 
+test("a stream that the server refused is opened again after the last act", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  await opened([ran(1, "ls")]).start();
+  Events.opened[0].tell("event", ran(4, "pwd"));
+  Events.opened[0].fail(Events.CLOSED);
+  t.mock.timers.tick(500);
+  assert.match(Events.opened[1].url, /&after=4$/);
+});
+
 test("before anything happened it says so", async () => {
   await opened([]).start();
   assert.equal(list.textContent, "Nothing happened yet.");

@@ -46,13 +46,25 @@ test("the latest events of the chosen kinds and who drives are loaded, and those
   assert.deepEqual(states, ["live", "lost"]);
 });
 
+test("a broken stream goes on after the last event, also when the server answered with an error", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  answering(() => ({ events: [entry(6)] }));
+  await log.show(["command"]);
+  Events.opened.at(-1).tell("event", entry(9));
+  Events.opened.at(-1).fail(Events.CLOSED);
+  t.mock.timers.tick(500);
+  assert.equal(Events.opened.at(-1).url, "/v1/recorder/events?kind=command%2Ccontrol&after=9");
+  Events.opened.at(-1).dispatchEvent(new Event("open"));
+  assert.deepEqual(states, ["lost", "live"]);
+});
+
 test("other kinds end what was followed before; who drives is read even where no kind is chosen", async () => {
   answering(() => ({ events: [] }));
   await log.show(["command"]);
   const before = Events.opened.at(-1);
   await log.show([]);
   assert.equal(before.readyState, Events.CLOSED);
-  assert.equal(Events.opened.at(-1).url, "/v1/recorder/events?kind=control");
+  assert.equal(Events.opened.at(-1).url, "/v1/recorder/events?kind=control&after=0");
 });
 
 test("earlier pages are read until there is none", async () => {
