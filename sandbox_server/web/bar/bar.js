@@ -14,7 +14,7 @@ import { showNavigation } from "./navigation.js";
 import { Notices } from "./notices.js";
 import { OpenRequests } from "./open_requests.js";
 import { showPreferences } from "./preferences.js";
-import { Shortcuts, shortcutsOf } from "./shortcuts.js";
+import { Shortcuts } from "./shortcuts.js";
 import { translate } from "./strings.js";
 import { TitleBadge } from "./title_badge.js";
 import { mayInvite, ViewerList } from "./viewer_list.js";
@@ -100,7 +100,7 @@ export class TandemBar extends HTMLElement {
 
   #shortcuts() {
     const page = this.getAttribute("page") ?? "";
-    return new Shortcuts(shortcutsOf(page, { signedIn: true, screen: this.hasAttribute("screen") }), {
+    return new Shortcuts({ page, signedIn: true, screen: this.hasAttribute("screen") }, {
       take: () => {
         this.#leaveScreen();
         const first = this.primaryAction();

@@ -2,7 +2,7 @@
 
 import { brand } from "./markup.js";
 import { showPreferences } from "./preferences.js";
-import { Shortcuts, shortcutsOf } from "./shortcuts.js";
+import { Shortcuts } from "./shortcuts.js";
 
 export class SignedOutBar extends HTMLElement {
   connectedCallback() {
@@ -11,7 +11,7 @@ export class SignedOutBar extends HTMLElement {
     this.innerHTML = `${brand()}<div id="preferences"></div>`;
     const preferences = /** @type {HTMLElement} */ (this.querySelector("#preferences"));
     showPreferences(preferences);
-    const shortcuts = new Shortcuts(shortcutsOf("", { signedIn: false, screen: false }));
+    const shortcuts = new Shortcuts({ page: "", signedIn: false, screen: false });
     shortcuts.listen();
     preferences.append(shortcuts.button());
   }

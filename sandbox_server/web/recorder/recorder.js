@@ -38,6 +38,8 @@ const KINDS = /** @type {const} */ ([
 ]);
 const SPEEDS = [1, 2, 4];
 const REFRESH_MS = 10000;
+/** How long a message is shown. */
+const MESSAGE_MS = 10_000;
 /** Seconds after the last event that the timeline shows, at most. */
 const TAIL = 60;
 
@@ -50,6 +52,8 @@ let me = null;
 let checkpoints = [];
 let now = Date.now() / 1000;
 let waiting = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let messageTimer;
 /** Whether the moment was sought, and the list is not there yet. */
 let sought = true;
 
@@ -95,12 +99,19 @@ const list = new EventList(find("#list"), {
   earlier: () => void log.earlier(),
   later: () => void log.later(),
 });
-const log = new EventLog(drawSoon, (state) => showState(translate(state), state === "live" ? "good" : state === "past" ? "waiting" : "bad"));
+const log = new EventLog(drawSoon, (state) => write("#state", translate(state), state === "live" ? "good" : state === "past" ? "waiting" : "bad"));
 
-/** @param {string} text @param {"good" | "waiting" | "bad"} look */
-function showState(text, look) {
-  find("#state").textContent = text;
-  find("#state").className = `state ${look}`;
+/** Say what became of a button that was pressed, for a while. @param {string} text @param {"good" | "bad"} look */
+function showMessage(text, look) {
+  write("#message", text, look);
+  clearTimeout(messageTimer);
+  messageTimer = setTimeout(() => write("#message", "", look), MESSAGE_MS);
+}
+
+/** @param {string} place @param {string} text @param {"good" | "waiting" | "bad"} look */
+function write(place, text, look) {
+  find(place).textContent = text;
+  find(place).className = `state ${look}`;
 }
 
 /** Draw at most once a frame, however many events arrive. */
@@ -164,7 +175,7 @@ async function copyLink(at) {
   const link = linkTo(location.href, at);
   history.replaceState(null, "", link);
   const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
-  showState(translate(copied ? "copied" : "inAddress", { time: moment(at) }), "good");
+  showMessage(translate(copied ? "copied" : "inAddress", { time: moment(at) }), "good");
 }
 
 /** Mark the checkpoints that there are; where there is no box, there are none. */
@@ -186,7 +197,7 @@ async function attempt(act) {
   try {
     await act();
   } catch (error) {
-    showState(translate("failed", { reason: /** @type {Error} */ (error).message }), "bad");
+    showMessage(translate("failed", { reason: /** @type {Error} */ (error).message }), "bad");
   }
 }
 
@@ -220,13 +231,13 @@ find("#link").onclick = () => copyLink(now);
 find("#pin").onclick = () =>
   attempt(async () => {
     await call("POST", "/v1/recorder/pin", { body: { until: now } });
-    showState(translate("pinned", { time: moment(now) }), "good");
+    showMessage(translate("pinned", { time: moment(now) }), "good");
     await recordings.load();
   });
 find("#check").onclick = () =>
   attempt(async () => {
     const { ok, entries, broken } = await call("GET", "/v1/recorder/verify");
-    showState(ok ? translate("whole", { count: entries }) : translate("broken", { why: broken }), ok ? "good" : "bad");
+    showMessage(ok ? translate("whole", { count: entries }) : translate("broken", { why: broken }), ok ? "good" : "bad");
   });
 addEventListener("hashchange", showLinked);
 find("tandem-bar").addEventListener("control", (event) => {

@@ -1,12 +1,13 @@
-// The keyboard's shortcuts, and their list.
+// The keyboard's shortcuts.
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { El, openDocument } from "../browser/dom.mjs";
+import { settled } from "../browser/network.mjs";
 
 const body = openDocument();
-const { Shortcuts, shortcutsOf } = await import("/static/bar/shortcuts.js");
+const { Shortcuts } = await import("/static/bar/shortcuts.js");
 
 /** A dialog that a test sees open and close. */
 class Dialog extends El {
@@ -23,7 +24,7 @@ customElements.define("dialog", Dialog);
 /** @type {string[]} */
 let done = [];
 const bar = { take: () => done.push("take"), leave: () => done.push("leave"), hide: () => done.push("hide"), asked: () => done.push("asked") };
-const shortcuts = new Shortcuts(shortcutsOf("live", { signedIn: true, screen: true }), bar);
+const shortcuts = new Shortcuts({ page: "live", signedIn: true, screen: true }, bar);
 shortcuts.listen();
 
 beforeEach(() => {
@@ -38,14 +39,6 @@ function press(more, target = body) {
 }
 const dialog = () => /** @type {any} */ (body.querySelector("#shortcuts"));
 
-test("each page has the shortcuts that do something there", () => {
-  const keys = (page, has) => shortcutsOf(page, has).map((shortcut) => shortcut.keys);
-  assert.deepEqual(keys("", { signedIn: false, screen: false }), ["?", "Esc"]);
-  assert.deepEqual(keys("live", { signedIn: true, screen: true }), ["?", "Esc", "Enter", "Ctrl+Alt+Enter", "Ctrl+Alt+Backspace", "Ctrl+Alt+A", "Ctrl+Alt+P"]);
-  assert.equal(keys("api", { signedIn: true, screen: false }).at(-1), "/");
-  assert.equal(keys("recorder", { signedIn: true, screen: false }).at(-1), "↑ ↓");
-});
-
 test("they act, whatever has the focus", () => {
   const held = { ctrlKey: true, altKey: true };
   for (const key of ["Enter", "Backspace", "p", "a"]) assert.equal(press({ key, ...held }, document.createElement("textarea")), true);
@@ -53,24 +46,28 @@ test("they act, whatever has the focus", () => {
   assert.deepEqual([press({ key: "Enter" }), press({ key: "q", ...held })], [false, false]);
 });
 
-test("a question mark opens the list and closes it, and is typed where something is typed", () => {
+test("a question mark opens the list and closes it, and is typed where something is typed", async () => {
   for (const name of ["input", "textarea", "select", "canvas"]) assert.equal(press({ key: "?" }, document.createElement(name)), false);
   assert.equal(press({ key: "?" }, { tagName: "DIV", isContentEditable: true }), false);
   assert.equal(dialog(), null);
   assert.equal(press({ key: "?" }), true);
+  await settled();
   assert.deepEqual([dialog().open, dialog().querySelectorAll("kbd").length], [true, 7]);
   press({ key: "?" });
+  await settled();
   assert.equal(dialog().open, false);
   press({ key: "?" });
+  await settled();
   dialog().querySelector("button").click();
   assert.equal(dialog().open, false);
 });
 
-test("a button opens it, too", () => {
-  const button = new Shortcuts(shortcutsOf("", { signedIn: false, screen: false })).button();
+test("a button opens it, too", async () => {
+  const button = new Shortcuts({ page: "", signedIn: false, screen: false }).button();
   assert.equal(button.getAttribute("aria-label"), "Keyboard shortcuts");
   body.replaceChildren();
   button.click();
+  await settled();
   assert.equal(dialog().open, true);
 });
 
