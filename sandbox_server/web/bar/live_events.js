@@ -1,7 +1,11 @@
 // What this page follows: who drives, what is asked of people, which ports are open and what the sandbox connects to. The pages of one browser share a connection where it has shared workers.
 
-import { eventConnection } from "./event_connection.js";
+import { EventStream } from "/static/event_stream.js";
 
+const EVENTS = /** @type {const} */ (["control", "handoffs", "ports", "egress"]);
+
+/** @typedef {typeof EVENTS[number]} EventName */
+/** @typedef {import("/static/event_stream.js").EventListener<EventName>} EventListener */
 /**
  * @typedef {object} Following
  * @property {(change: import("./lease.js").Change, age: number) => void} control `age`: milliseconds since the server sent it
@@ -32,6 +36,9 @@ export function followEvents(caller, listener) {
   });
   whenBack(hurry);
 }
+
+/** One connection to all of them. @param {EventListener} listener */
+export const eventConnection = (listener) => new EventStream(() => "/v1/events", EVENTS, listener);
 
 /** Follow over a connection of this page's own. @param {Following} listener */
 function alone(listener) {

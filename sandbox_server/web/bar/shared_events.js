@@ -1,12 +1,12 @@
 // Hands one connection's events to all pages of a browser. It runs in a shared worker.
 
-import { eventConnection } from "./event_connection.js";
+import { eventConnection } from "./live_events.js";
 
 /** Pages that are told at once; the one that came first goes for the next. A page that crashed never says that it left. */
 const MAX_PAGES = 64;
 
 /**
- * @typedef {import("./event_connection.js").EventName} EventName
+ * @typedef {import("./live_events.js").EventName} EventName
  * @typedef {{follow: string} | {leave: true} | {hurry: true}} Wish what a page sends; `follow` is the name of who is signed in there
  * @typedef {{name: EventName, data: any, age: number} | {broken: import("/static/event_stream.js").Broken}} Told what a page gets;
  *   `age`: milliseconds since the server sent it
@@ -19,7 +19,7 @@ export class SharedEvents {
   #last = new Map();
   #caller = "";
 
-  /** @param {(listener: import("./event_connection.js").EventListener) => import("/static/event_stream.js").EventStream<EventName>} [connect] */
+  /** @param {(listener: import("./live_events.js").EventListener) => import("/static/event_stream.js").EventStream<EventName>} [connect] */
   constructor(connect = eventConnection) {
     this.connection = connect({
       event: (name, data) => this.#event(name, data),

@@ -8,7 +8,7 @@ import { Events } from "../browser/network.mjs";
 
 openDocument();
 globals({ EventSource: Events });
-const { followEvents } = await import("/static/bar/live_events.js");
+const { eventConnection, followEvents } = await import("/static/bar/live_events.js");
 
 /** The page's end of a shared worker. */
 class Worker {
@@ -36,6 +36,15 @@ test("without shared workers the page has a connection of its own", () => {
   Events.opened[0].tell("control", { kind: "state" });
   Events.opened[0].tell("handoffs", []);
   assert.deepEqual(told, [["control", { kind: "state" }, 0], ["handoffs", []]]);
+});
+
+test("all that a page follows comes over one connection", () => {
+  /** @type {string[]} */
+  const names = [];
+  eventConnection({ event: (name) => names.push(name), broken: () => {} }).open();
+  assert.deepEqual(Events.opened.map(({ url }) => url), ["/v1/events"]);
+  for (const name of ["control", "handoffs", "ports", "egress"]) Events.opened[0].tell(name, {});
+  assert.deepEqual(names, ["control", "handoffs", "ports", "egress"]);
 });
 
 test("with them it is told by the worker, and says when it goes and comes again", () => {
