@@ -175,8 +175,11 @@ class BrowserServer:
         return self.home / "chromium"
 
     def start(self, **patience: float) -> None:
-        """Start the process; the browser follows by itself. `patience` replaces its timeouts."""
-        arguments = json.dumps([self.paths, self._display, self.settings, patience])
+        """Start the process; the browser follows by itself. `patience` replaces its timeouts.
+
+        Clients wait for a browser that starts as long as the tests do: a busy machine needs longer than the product has them wait.
+        """
+        arguments = json.dumps([self.paths, self._display, self.settings, {"START_TIMEOUT": 90.0} | patience])
         self._process = _forks.start("tests.cdp.browser_server:main", [arguments], environment={"PATH": os.environ["PATH"]})
 
     def stop(self, number: int = signal.SIGTERM) -> None:
@@ -188,7 +191,7 @@ class BrowserServer:
 
     def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
         """A request over the component's socket, as the gateway makes it."""
-        with httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://sandbox.example:8080", timeout=90) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://sandbox.example:8080", timeout=120) as client:
             return client.request(method, path, headers=SCOPES if headers is None else headers, **options)
 
     def get(self, path: str) -> Any:
@@ -201,7 +204,7 @@ class BrowserServer:
         """A client of the browser, or of what the path names."""
         headers = SCOPES if headers is None else headers
         uri = f"ws://sandbox.example{path}"
-        opened = unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None, legacy=True, open_timeout=60)
+        opened = unix_connect(self.socket, uri, additional_headers=headers, max_size=None, compression=None, legacy=True, open_timeout=120)
         return Session(opened)
 
     @property

@@ -17,7 +17,7 @@ from tests.cdp.test_takeover import FREE, HELD, OURS, WORKER, hold
 from tests.conftest import until
 
 BrowserServer = Any
-BROWSER_TIMES = {"CLOSE_SECONDS": 4.0}
+BROWSER_TIMES = {"CLOSE_SECONDS": 30.0}
 """A busy machine may need more than a second to close a window, and then the browser would be ended."""
 PRIVATE = HELD | {"private": "ann"}
 PERSON = {"X-Sandbox-Caller": "ann", "X-Sandbox-Scopes": "browser", "X-Sandbox-Actor": "person"}
@@ -239,7 +239,7 @@ def test_a_browser_that_does_not_start_opens_none(make_browser_server: Callable[
 def test_a_browser_that_does_not_close_it_is_ended(make_browser_server: Callable[..., BrowserServer], bank: tuple[str, Site]) -> None:
     url, site = bank
     browser_server = make_browser_server()
-    browser_server.start()
+    browser_server.start(END_SECONDS=30.0)
     until(browser_server.answers, within=90)
     hold(browser_server, PRIVATE)
     assert open_fresh(browser_server, f"{url}/stay").status_code == 200

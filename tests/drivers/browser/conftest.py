@@ -52,6 +52,7 @@ async def attached(shared: "BrowserServer") -> AsyncIterator[BrowserSession]:
     """A session on the browser that the tests of a module share; a page may be as slow as the machine, unless a test says otherwise."""
     with pytest.MonkeyPatch.context() as patient:
         patient.setattr(module, "ANSWER_SECONDS", 30.0)
+        patient.setattr(module, "STRIP_SECONDS", 30.0)
         async with BrowserSession(BrowserClient(shared.socket)) as session:
             yield session
 

@@ -103,8 +103,9 @@ async def test_a_page_that_hangs_is_a_conflict_until_it_is_revived(
 async def test_a_page_that_crashed_is_a_conflict_until_it_is_revived(session: BrowserSession, web: str) -> None:
     await session.open(f"{web}/")
     page = await session.page()
-    with suppress(Exception):  # it never arrives there
-        await page.goto("chrome://crash", timeout=5000)
+    async with page.expect_event("crash"):
+        with suppress(Exception):  # it never arrives there
+            await page.goto("chrome://crash")
 
     with pytest.raises(Conflict, match="the page in this tab crashed, or hangs"):
         await evaluate(session, "1")

@@ -89,14 +89,17 @@ class Tab:
         client.result("Page.enable", self._session)
 
     def go(self, url: str) -> None:
-        """Load an address, whatever becomes of it."""
+        """Load an address, whatever becomes of it: where it cannot be loaded, until the error page is there.
+
+        A navigation that is aborted, as by a download, leaves the tab at the document that it has.
+        """
         self._client.events.clear()
         went = self._client.result("Page.navigate", self._session, url=url)
-        if "errorText" not in went:
+        if went.get("errorText") != "net::ERR_ABORTED":
             self._wait_for_load(went["loaderId"])
 
     def _wait_for_load(self, loader: str) -> None:
-        """Wait until the document of a navigation has loaded. What loaded before it, such as an error page, does not count."""
+        """Wait until the document of a navigation, which may be an error page, has loaded. What loaded before it does not count."""
         committed = False
         while True:
             message = self._client.events.pop(0) if self._client.events else self._client.receive()

@@ -60,7 +60,9 @@ def told(shared: Any) -> Any:
 
 
 async def text(tab: Tab) -> str:
-    return str(await asyncio.to_thread(tab.run, "document.documentElement.innerText"))
+    shown = await asyncio.to_thread(tab.run, "document.documentElement.innerText")
+    assert isinstance(shown, str), shown
+    return shown
 
 
 async def test_a_page_that_is_not_admitted_does_not_open(gated: RequestGateClient, gate: Judge, tab: Tab, site: str) -> None:

@@ -75,6 +75,7 @@ async def test_code_that_takes_too_long_is_stopped_and_the_variables_stay(
 
 async def test_a_process_that_does_not_answer_any_more_is_ended(node_sessions: NodeSessions) -> None:
     session, _ = await node_sessions.create("s", None, None)
+    await run(session, "1")  # the process runs before the time does
     late = await run(session, "setImmediate(() => { while (true); }); await new Promise(() => {})", timeout=1)
     after = await run(session, "2")
 

@@ -15,6 +15,7 @@ from sandbox_server.features.handoff.handoff import AnswerHandoff, Approval, Ask
 from sandbox_server.features.handoff.queue import HandoffQueue
 from tests.features.handoff.queues import Clock, queue
 from tests.features.handoff.test_handoffs import AGENT, ANN, OTHER, ROOT, Calls
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -238,10 +239,12 @@ async def test_the_agents_text_is_shown_with_every_character_visible(desk: Desk)
 async def flood(desk: Desk, count: int, asker: Callable[[int], str]) -> list[ApprovalDecision]:
     """Decisions of a flood of different questions that were refused at once; the others are cancelled."""
     asking = [desk.ask(ApprovalQuestion("shell", "r", {"command": str(number)}, asker(number))) for number in range(count)]
-    done, pending = await asyncio.wait(asking, timeout=1, return_when=asyncio.FIRST_EXCEPTION)
-    for task in pending:
+    await eventually(lambda: sum(task.done() for task in asking) + len(desk.queue.listed("open")) == count)
+    done = [task for task in asking if task.done()]
+    for task in asking:
         task.cancel()
     await asyncio.wait(asking)
+    await eventually(lambda: not desk.queue.listed("open"))
     return [task.result() for task in done]
 
 

@@ -8,12 +8,12 @@ import pytest
 from sandbox_server.core import NotFound, ResourceExhausted, Unavailable
 from sandbox_server.drivers.session_table import RETRY_AFTER
 from sandbox_server.drivers.shells.shells import ShellStart
-from sandbox_server.features.shell import session as session_module
 from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_management import ShellCreateSessionRequest
 from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions
+from sandbox_server.features.shell.state import ShellState
 from tests.features.shell.conftest import Runner, Server, Shell, eventually
 
 pytestmark = pytest.mark.anyio
@@ -117,7 +117,12 @@ async def test_a_shell_that_does_not_start_takes_no_room(shell: Shell, server: S
 async def test_a_person_gets_a_shell_whatever_the_start_up_files_do(
     shell: Shell, server: Server, startup: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "OPEN_SECONDS", 3.0)
+    until_ready, patience = ShellState.until_ready, iter((3.0,))  # of the first shell; what comes of the second one is waited for
+
+    async def until_first_ready(state: ShellState, _: float) -> bool:
+        return await until_ready(state, next(patience, 30.0))
+
+    monkeypatch.setattr(ShellState, "until_ready", until_first_ready)
     (server.home / ".bashrc").write_text(f"{startup}\n")
     start = ShellStart("/", environment={"HOME": str(server.home)})
     made = await server.sessions.create(ShellProfile("hers", personal=True, by_person=True), start)

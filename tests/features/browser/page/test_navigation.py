@@ -64,9 +64,10 @@ async def test_a_page_that_is_not_to_be_left_is_left_unless_told_to_stay(pages: 
 async def test_a_page_that_hangs_is_left(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     await pages.visit("/hang")
     await pages.js("setTimeout(hang)")
-    monkeypatch.setattr(session, "ANSWER_SECONDS", 3.0)
-    stuck = await pages.fails("GET page/text")
-    await pages.visit("/form")
+    with monkeypatch.context() as impatient:
+        impatient.setattr(session, "ANSWER_SECONDS", 3.0)
+        stuck = await pages.fails("GET page/text")
+        await pages.visit("/form")
 
     assert (stuck.status, stuck.details["reason"]) == (409, "not_responding")
     assert await pages.title() == "Form"
