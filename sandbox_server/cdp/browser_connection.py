@@ -117,7 +117,7 @@ class BrowserLink:
         return await self._answer(method, params, answer, answer.set_result, self.patience if timeout is None else timeout, session)
 
     async def reset_downloads(self) -> None:
-        """Have downloads of all contexts but hidden ones saved where they are handed over from, whatever clients have set; raises Unavailable."""
+        """Have downloads saved where they are handed over from, whatever clients have set, but in hidden contexts; raises Unavailable."""
         self._multiplexer.forget_downloads()
         contexts = self.hidden_targets.without(await self.command("Target.getBrowserContexts"))["browserContextIds"]
         await self.command("Browser.setDownloadBehavior", behavior="default")
