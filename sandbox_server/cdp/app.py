@@ -14,7 +14,6 @@ from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.command_rules import ClientRules
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.extensions import Extensions
-from sandbox_server.cdp.gated_targets import GatedTargets
 from sandbox_server.cdp.http_endpoints import JsonEndpoints, answered
 from sandbox_server.cdp.internal_api import BrowserInternalApi
 from sandbox_server.cdp.messages import MAX_FROM_BROWSER
@@ -66,10 +65,10 @@ def create(settings: Settings) -> Starlette:
         chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
     rules = ClientRules(_kept_holding(paths.control), extensions=settings.browser.extensions)
-    gated, decisions = GatedTargets(), RequestDecisions()
-    rules.opens_blank = lambda: gated.on
+    decisions = RequestDecisions()
     kept = JsonFile(f"{paths.run}/browser-approvals.json")
-    gate = RequestGate(gated, decisions, lambda: rules.holding, kept, configured=settings.approvals.policy is not None)
+    gate = RequestGate(decisions, lambda: rules.holding, kept, configured=settings.approvals.policy is not None)
+    rules.keeps_downloads = lambda: "download" in gate.subjects
     takeover = TakeoverRules(emulation, Extensions(allowed=settings.browser.extensions))
 
     async def prepare(link: BrowserLink) -> None:
@@ -90,7 +89,6 @@ def create(settings: Settings) -> Starlette:
         homepage=settings.browser.homepage or "about:blank",
         rules=rules,
         hides=settings.control.private_focus,
-        gated=gated,
     )
 
     @asynccontextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from sandbox_server.cdp.command_rules import OWNER, ClientRules, sealed
 from sandbox_server.cdp.devtools_clients import (
@@ -10,12 +11,10 @@ from sandbox_server.cdp.devtools_clients import (
     ClientMessage,
     ClientMessages,
     DevtoolsClient,
-    HeldCommand,
     OwnReply,
     ToBrowser,
 )
 from sandbox_server.cdp.devtools_pipe import Pipe, open_pipe
-from sandbox_server.cdp.gated_targets import GatedTargets
 from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.messages import DevtoolsCommand, Object
 from sandbox_server.cdp.multiplexer import Multiplexer
@@ -39,7 +38,7 @@ class CommandRefused(InvalidArgument):
 class BrowserLink:
     """The connection to one browser process, from its start to its end.
 
-    `take` gets the events that are for the server itself. `rules` decide what clients may send, and `gated` when.
+    `take` gets the events that are for the server itself. `rules` decide what clients may send.
     `secrets` are masked in all that clients receive.
     """
 
@@ -49,13 +48,11 @@ class BrowserLink:
         rules: ClientRules | None = None,
         secrets: SecretRedaction | None = None,
         noted: Noted = lambda session, command: None,
-        gated: GatedTargets | None = None,
     ) -> None:
-        self._gated = gated or GatedTargets()
         self._secrets = secrets or SecretRedaction()
         self._take = take
         self._rules = rules or ClientRules()
-        self._multiplexer = Multiplexer(self._rules, noted, self._gated)
+        self._multiplexer = Multiplexer(self._rules, noted)
         self._answers: dict[int, Callable[[Object], None]] = {}
         self._outboxes: dict[DevtoolsClient, Outbox] = {}
         self._programs = SharedBacklog()
@@ -119,6 +116,15 @@ class BrowserLink:
         answer: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
         return await self._answer(method, params, answer, answer.set_result, self.patience if timeout is None else timeout, session)
 
+    async def reset_downloads(self) -> None:
+        """Have downloads saved where they are handed over from, whatever clients have set, but in hidden contexts; raises Unavailable."""
+        self._multiplexer.forget_downloads()
+        contexts = self.hidden_targets.without(await self.command("Target.getBrowserContexts"))["browserContextIds"]
+        await self.command("Browser.setDownloadBehavior", behavior="default")
+        for context in contexts:
+            with suppress(CommandRefused):  # it has gone
+                await self.command("Browser.setDownloadBehavior", behavior="default", browserContextId=context)
+
     async def attach(self, caller: Caller, page: str | None) -> tuple[DevtoolsClient, Outbox]:
         """Connect a client: open a session for it on the browser, or on one page.
 
@@ -145,22 +151,13 @@ class BrowserLink:
             raise
         return taken[0]
 
-    async def deliver(self, peer: DevtoolsClient, text: str | bytes) -> None:
-        """Forward a message of a client to the browser, or answer it, once the gate of requests lets it."""
-        if held := self.send(peer, text):
-            await self._gated.until_ready(held.target)
-            self.send(peer, text, waited=True)
-
-    def send(self, peer: DevtoolsClient, text: str | bytes, *, waited: bool = False) -> HeldCommand | None:
-        """Forward a message of a client to the browser, or answer it; returns what has to wait, which is no command of this process."""
-        match self._multiplexer.from_peer(peer, text, waited=waited):
+    def send(self, peer: DevtoolsClient, text: str | bytes) -> None:
+        """Forward a message of a client to the browser, or answer it."""
+        match self._multiplexer.from_peer(peer, text):
             case ToBrowser(message):
                 self._write(message)
             case ClientMessage(_, message):
                 self._outboxes[peer].put(message)
-            case held:
-                return held
-        return None
 
     def let_go(self) -> None:
         """Release the keys and buttons that clients hold down and that may no longer act."""

@@ -11,15 +11,13 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from sandbox_server.cdp.browser_connection import COMMAND_TIMEOUT, BrowserLink, CommandRefused
-from sandbox_server.cdp.command_rules import ONLY_BLANK, ClientRules
+from sandbox_server.cdp.command_rules import ClientRules
 from sandbox_server.cdp.cpu_time import work_of
 from sandbox_server.cdp.devtools_clients import BrowserEvent
-from sandbox_server.cdp.gated_targets import GatedTargets
 from sandbox_server.cdp.input_echo import DevtoolsInputEcho
 from sandbox_server.cdp.redaction import SecretRedaction
 from sandbox_server.cdp.secret_fields import SecretFields
 from sandbox_server.cdp.tabs import RestorableTabs
-from sandbox_server.core.approval import ApprovalDenied
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.identity import Caller
@@ -80,9 +78,7 @@ class BrowserSupervisor:
         homepage: str,
         rules: ClientRules | None = None,
         hides: bool = True,
-        gated: GatedTargets | None = None,
     ) -> None:
-        self._gated = gated or GatedTargets()
         self._rules = rules or ClientRules()
         self._hides = hides
         self.secrets = SecretRedaction()
@@ -163,11 +159,6 @@ class BrowserSupervisor:
         if not self._rules.sees(caller):
             raise self.holding.hidden()
 
-    def check_opens(self, caller: Caller, url: str) -> None:
-        """Raise ApprovalDenied if a client may not open a tab at a URL."""
-        if not self._rules.opens(caller, url):
-            raise ApprovalDenied(ONLY_BLANK)
-
     def _on_focus(self) -> None:
         """Start private mode here at once. The API gets the same event and announces it to everyone else."""
         holding = self.holding
@@ -221,7 +212,7 @@ class BrowserSupervisor:
         running = await self._launcher.start()
         self.pid = running.process.pid
         began = time.monotonic()
-        link = BrowserLink(self._on_notice, self._rules, self.secrets, self.acts.note, self._gated)
+        link = BrowserLink(self._on_notice, self._rules, self.secrets, self.acts.note)
         try:
             await link.open(running.reads, running.writes)
             await _first_word(link, running.process)

@@ -92,6 +92,10 @@ class ClientOverrides:
         self._scripts = {at: script for at, script in self._scripts.items() if at[0] != session}
         self.ending.discard(session)
 
+    def drop(self, methods: Container[str]) -> None:
+        """Forget what some methods have put in force, in every session."""
+        self._kept = {at: params for at, params in self._kept.items() if at[1] not in methods}
+
     def take_off(self) -> list[Sent]:
         """Return the commands, each with its session, that take everything off."""
         found: dict[bytes, Sent] = {}

@@ -22,9 +22,12 @@ the user `desktop`, who may open these paths. So no client may name them.
 SEALED = ("devtools:",)
 """URL schemes of the browser's own tools. Their driver could drive the inspected page past these rules."""
 _SHUT = (*SEALED, "chrome-devtools:", "chrome://inspect", "chrome://flags", "chrome://extensions")
-BLANK = ("", "about:blank")
-ONLY_BLANK = "while rules are about pages, a tab opens blank: open about:blank, and navigate it with Page.navigate"
-"""Chromium requests the URL of a new tab before anything can hold the request up."""
+ON_TARGETS = frozenset({"Fetch.enable"})
+"""Methods that clients may not send to the browser's own session: requests are held up for approval there, and no other
+client may change them afterwards.
+"""
+ONLY_ON_TARGETS = "is available in the sessions of pages and workers, and not in the browser's own"
+DOWNLOADS = frozenset({"Browser.setDownloadBehavior", "Page.setDownloadBehavior"})
 _OPENS = frozenset({"Target.createTarget", "Page.navigate"})
 _PATHS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     "DOM.setFileInputFiles": lambda params: params.get("files"),
@@ -42,18 +45,20 @@ class ClientRules:
     def __init__(self, holding: Holding | None = None, *, extensions: bool = False) -> None:
         self.holding = holding or Holding()
         self._extensions = extensions
-        self.opens_blank: Callable[[], bool] = lambda: False
-        """Whether clients may open tabs at no URL, because the request could not be held up for approval."""
+        self.keeps_downloads: Callable[[], bool] = lambda: False
+        """Whether rules are about downloads: then clients choose no other place for them than the sandbox."""
 
     def never(self, caller: Caller, command: DevtoolsCommand) -> str | None:
         """Return why `caller` may not send `command` even while nobody else drives; None if it may."""
-        if command.method == "Target.createTarget" and not self.opens(caller, _object(command.parsed.get("params")).get("url")):
-            return ONLY_BLANK
         return refusal(caller, command, extensions=self._extensions)
 
-    def opens(self, caller: Caller, url: object) -> bool:
-        """Whether `caller` may open a tab at a URL; a blank one it always may."""
-        return url in (None, *BLANK) or caller is OWNER or self.holding.is_holder(caller) or not self.opens_blank()
+    def kept_in_place(self, caller: Caller, command: DevtoolsCommand) -> DevtoolsCommand:
+        """Return a command as it is sent: one that would save downloads elsewhere leaves them where they are handed over from."""
+        params = _object(command.parsed.get("params"))
+        if command.method not in DOWNLOADS or caller is OWNER or params.get("behavior") == "deny" or not self.keeps_downloads():
+            return command
+        left = {name: value for name, value in params.items() if name != "downloadPath"}
+        return command._replace(parsed={**command.parsed, "params": {**left, "behavior": "default"}})
 
     def refusal(self, caller: Caller, command: DevtoolsCommand) -> str | None:
         """Return why `caller` may not send `command` now; None if it may."""

@@ -19,6 +19,8 @@ class DevtoolsClient:
     pending: int = 0
     sessions: dict[str, str | None] = field(default_factory=dict)
     """The parent of each session; None for the base session."""
+    whole: set[str] = field(default_factory=set)
+    """The sessions on the browser itself instead of on one target."""
     pressed: HeldInput = field(default_factory=HeldInput)
     collected: CollectedEvents = field(default_factory=CollectedEvents)
     overrides: ClientOverrides = field(default_factory=ClientOverrides)
@@ -66,12 +68,6 @@ class BrowserEvent(NamedTuple):
 
     method: str
     params: Object
-
-
-class HeldCommand(NamedTuple):
-    """A command that waits until the requests of its target are held up for approval."""
-
-    target: str
 
 
 class ClientEnded(NamedTuple):

@@ -79,7 +79,6 @@ class JsonEndpoints:
             return PlainTextResponse("Using unsafe HTTP verb GET to invoke /json/new. This action supports only PUT verb.", 405)
         self._check_control(request)
         url = unquote(request.url.query) or "about:blank"
-        self._browser.check_opens(caller_of(request), url)
         link = await self._browser.link()
         created = await link.command("Target.createTarget", url=url)
         version, found = await asyncio.gather(self._version(link), link.command("Target.getTargetInfo", targetId=created["targetId"]))

@@ -15,18 +15,16 @@ import orjson
 
 from sandbox_server.cdp.client_overrides import DEFERRED, RULES, Sent
 from sandbox_server.cdp.command_effects import acts
-from sandbox_server.cdp.command_rules import OWNER, ClientRules
+from sandbox_server.cdp.command_rules import DOWNLOADS, ON_TARGETS, ONLY_ON_TARGETS, OWNER, ClientRules
 from sandbox_server.cdp.devtools_clients import (
     BrowserEvent,
     ClientEnded,
     ClientMessage,
     ClientMessages,
     DevtoolsClient,
-    HeldCommand,
     OwnReply,
     ToBrowser,
 )
-from sandbox_server.cdp.gated_targets import NOT_GATED, GatedTargets
 from sandbox_server.cdp.hidden_targets import UNKNOWN as NO_TARGET
 from sandbox_server.cdp.hidden_targets import HiddenTargets
 from sandbox_server.cdp.messages import (
@@ -89,17 +87,15 @@ class _Question(NamedTuple):
 class Multiplexer:
     """The state of one pipe. A new browser needs a new one.
 
-    `rules` decide what clients may send, and `gated` when. `noted` is called with each session and command that they send.
+    `rules` decide what clients may send. `noted` is called with each session and command that they send.
     """
 
     def __init__(
         self,
         rules: ClientRules | None = None,
         noted: Callable[[str, DevtoolsCommand], None] = lambda session, command: None,
-        gated: GatedTargets | None = None,
     ) -> None:
         self._rules = rules or ClientRules()
-        self._gated = gated or GatedTargets()
         self._noted = noted
         self._asked: set[int] = set()
         self._last_id = 0
@@ -173,6 +169,11 @@ class Multiplexer:
         waiting = self._take_back(peer, peer.sessions)
         return [ClientMessage(peer, self._error(sent.id, sent.session, peer, self._rules.hidden)) for sent in waiting]
 
+    def forget_downloads(self) -> None:
+        """Forget where clients have downloads saved: it is not put in force again."""
+        for peer in set(self._owners.values()):
+            peer.overrides.drop(DOWNLOADS)
+
     def lost(self, peer: DevtoolsClient) -> list[bytes]:
         """Return errors for all open commands of a client whose browser or page is gone."""
         return [self._error(sent.id, sent.session, peer, GONE) for sent in self._take_back(peer, peer.sessions)]
@@ -204,17 +205,13 @@ class Multiplexer:
         """Forget a client. Messages for it are dropped. The caller has to detach its base session."""
         for session in peer.sessions:
             del self._owners[session]
-            self._gated.forget(session)
             self.overrides.forget(session)
         self._questions = {number: asked for number, asked in self._questions.items() if asked.peer is not peer}
         self.suspension.forget(peer)
         self._sent = {number: sent for number, sent in self._sent.items() if sent.peer is not peer}
 
-    def from_peer(self, peer: DevtoolsClient, text: str | bytes, *, waited: bool = False) -> ToBrowser | ClientMessage | HeldCommand:
-        """Take a client's message. It goes to the browser, or the client gets an answer at once.
-
-        A command may have to wait before it is taken again. One that has `waited` is refused instead.
-        """
+    def from_peer(self, peer: DevtoolsClient, text: str | bytes) -> ToBrowser | ClientMessage:
+        """Take a client's message. It goes to the browser, or the client gets an answer at once."""
         try:
             command = read_command(text)
         except NotACommandError as error:
@@ -231,12 +228,9 @@ class Multiplexer:
             return ClientMessage(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
         if deferred:
             return self._deferred(peer, command)
-        if peer.caller is not OWNER and (target := self._gated.held(command.session or peer.base, command)):
-            refused = ClientMessage(peer, error_reply(command.id, SERVER_ERROR, NOT_GATED, command.session))
-            return refused if waited else HeldCommand(target)
         if command.method in _REMOVES and (removing := self._renamed(peer, command)) is not None:
             return removing
-        return self._forward(peer, command)
+        return self._forward(peer, self._rules.kept_in_place(peer.caller, command))
 
     def _defers(self, peer: DevtoolsClient, command: DevtoolsCommand) -> bool:
         """Whether a command is sent later: when the client may see again, or when the person releases control."""
@@ -245,6 +239,7 @@ class Multiplexer:
 
     def _deferred(self, peer: DevtoolsClient, command: DevtoolsCommand) -> ClientMessage:
         session = command.session or peer.base
+        command = self._rules.kept_in_place(peer.caller, command)
         peer.collected.note(session, command)
         peer.overrides.note(session, command)
         return self._done(peer, command)
@@ -352,7 +347,7 @@ class Multiplexer:
         """
         for ended in sessions:
             del self._owners[ended], peer.sessions[ended]
-            self._gated.forget(ended)
+            peer.whole.discard(ended)
             self.overrides.forget(ended)
             peer.pressed.forget(ended)
             peer.collected.forget(ended)
@@ -381,9 +376,10 @@ class Multiplexer:
     def _own(self, peer: DevtoolsClient, session: str, above: str | None, target: str | None, kind: str = "page") -> None:
         self._owners[session] = peer
         peer.sessions[session] = above
-        if target:
+        if target is None or kind == "browser":
+            peer.whole.add(session)
+        else:
             self.overrides.attached(session, target)
-            self._gated.attached(session, target, kind)
 
     def _next_id(self) -> int:
         self._last_id += 1
@@ -392,6 +388,8 @@ class Multiplexer:
     def _problem(self, peer: DevtoolsClient, command: DevtoolsCommand, *, deferred: bool) -> str | None:
         if peer.pending >= MAX_PENDING:
             return f"{MAX_PENDING} commands wait for an answer"
+        if command.method in ON_TARGETS and peer.caller is not OWNER and (command.session or peer.base) in peer.whole:
+            return f"{command.method} {ONLY_ON_TARGETS}"
         return self._rules.never(peer.caller, command) if deferred else self._rules.refusal(peer.caller, command)
 
 

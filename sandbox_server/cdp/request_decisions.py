@@ -52,7 +52,7 @@ class RequestDecisions:
             async with Tasks() as tasks:
                 ends = {
                     tasks.start(api.send(websocket), name="questions to the API"),
-                    tasks.start(_receive(websocket, api, take), name="decisions of the API"),
+                    tasks.start(_receive(websocket, api, take, tasks), name="decisions of the API"),
                 }
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -72,7 +72,7 @@ class _Api:
     """One connection of the API, and what it was asked there."""
 
     def __init__(self) -> None:
-        self._questions: asyncio.Queue[Object] = asyncio.Queue()  # at most two for each of MAX_ASKED requests
+        self._questions: asyncio.Queue[Object] = asyncio.Queue()  # at most two for each of MAX_ASKED requests, and one for each change
         self._open: dict[int, asyncio.Future[bool]] = {}
         self._last = 0
         self._closed = False
@@ -97,6 +97,10 @@ class _Api:
         if (decision := self._open.get(number)) and not decision.done():
             decision.set_result(admitted)
 
+    def tell(self, told: Object) -> None:
+        """Say something that is no question."""
+        self._questions.put_nowait(told)
+
     def close(self) -> None:
         """Admit nothing of what is still open."""
         self._closed = True
@@ -111,10 +115,17 @@ class _Api:
                 await websocket.send_text(orjson.dumps(await self._questions.get()).decode())
 
 
-async def _receive(websocket: WebSocket, api: _Api, take: TakeSubjects) -> None:
+async def _receive(websocket: WebSocket, api: _Api, take: TakeSubjects, tasks: Tasks) -> None:
     while (message := await websocket.receive())["type"] != "websocket.disconnect":
         told = orjson.loads(message.get("text") or message.get("bytes") or b"null")
         if "subjects" in told:
-            await take(frozenset(told["subjects"]))
+            tasks.start(_change(told, api, take), name="what rules for the browser are about")
         else:
             api.decide(told["id"], admitted=told["admitted"] is True)
+
+
+async def _change(told: Object, api: _Api, take: TakeSubjects) -> None:
+    """Take what rules are about, and say when it holds. Decisions are taken meanwhile."""
+    await take(frozenset(told["subjects"]))
+    if "change" in told:
+        api.tell({"change": told["change"]})

@@ -1,20 +1,19 @@
 """The gate of requests: documents and sent data that approval rules are about wait until they are admitted.
 
-A client of this process's own attaches to every target before it loads anything, and has Chromium pause its requests
-there (domain Fetch). So the gate holds whether the API runs or not.
+A client of this process's own has Chromium pause requests (domain Fetch) in the browser's own session. There they pass
+last, after every interception of other clients: what goes on is what was admitted. Every tab, frame and worker is
+included from its first request, however it was opened. The gate holds whether the API runs or not.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from sandbox_server.cdp.browser_connection import COMMAND_TIMEOUT, BrowserLink
 from sandbox_server.cdp.command_rules import OWNER
 from sandbox_server.cdp.devtools_clients import DevtoolsClient
-from sandbox_server.cdp.gated_targets import GatedTargets
 from sandbox_server.cdp.messages import Object, encode
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.policy_reload import OWN_PAGES
@@ -24,13 +23,16 @@ from sandbox_server.core.errors import Failure
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.storage.json_file import JsonFile
 
-SUBJECTS = frozenset({"navigation", "submit"})
-"""What rules on requests are about: pages that open, and data that is sent."""
+SUBJECTS = frozenset({"navigation", "submit", "download"})
+"""What rules for the browser are about: pages that open, data that is sent, and files that are handed over."""
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 NAVIGATIONS = ("Document",)
-SENDERS = ("Document", "XHR", "Fetch", "Ping", "Other")
+SENDERS = ("Document", "XHR", "Fetch", "Ping", "CSPViolationReport", "Other")
 """The types of requests by which a page sends data."""
-_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+KEPT_ALIVE = frozenset({"Ping"})
+"""The types of requests that are sent although their page has gone."""
+_FIND = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
+_LEAVE = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +43,7 @@ class RequestGate:
     `file` keeps the subjects for the next process. Until the API has told any, `configured` says whether there are rules.
     """
 
-    def __init__(
-        self, targets: GatedTargets, decisions: RequestDecisions, holding: Callable[[], Holding], file: JsonFile, *, configured: bool
-    ) -> None:
-        self._targets = targets
+    def __init__(self, decisions: RequestDecisions, holding: Callable[[], Holding], file: JsonFile, *, configured: bool) -> None:
         self._decisions = decisions
         self._holding = holding
         self._file = file
@@ -55,14 +54,16 @@ class RequestGate:
         self._follower: _Follower | None = None
         self._following: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
+        self._changing = asyncio.Lock()
         self.in_force: list[str] = []
         """The subjects that hold in the browser."""
 
     async def change(self, subjects: frozenset[str]) -> None:
         """Hold up requests for other subjects; returns when it holds. A browser that cannot be gated is ended."""
         subjects &= SUBJECTS
-        await asyncio.to_thread(self._file.write, sorted(subjects))
-        self.subjects = subjects
+        async with self._changing:
+            await asyncio.to_thread(self._file.write, sorted(subjects))
+            self.subjects = subjects
         link = self._link
         if link is None or link.over:
             self.in_force = sorted(subjects)
@@ -81,11 +82,10 @@ class RequestGate:
             patterns = patterns_of(subjects)
             if not patterns:
                 await self._end()
-            elif self._follower and self._follower.link is link:
-                self._follower.pause(patterns)
             else:
-                await self._end()
                 await self._begin(link, patterns)
+            if "download" in subjects:
+                await link.reset_downloads()
             self.in_force = sorted(subjects)
 
     async def close(self) -> None:
@@ -93,21 +93,24 @@ class RequestGate:
         await self._tasks.close()
 
     async def _begin(self, link: BrowserLink, patterns: Sequence[Object]) -> None:
-        self._targets.begin()
-        self._follower = _Follower(link, *await link.attach(OWNER, None), self._targets, self._admits, patterns)
-        self._following = self._tasks.start(self._follower.follow(), name="gate of requests")
+        if self._follower is None or self._follower.link is not link:
+            await self._end()
+            self._follower = _Follower(link, *await link.attach(OWNER, None), self._admits)
+            self._following = self._tasks.start(self._follower.follow(), name="gate of requests")
+        elif self._follower.patterns == patterns:
+            return
+        settled = self._follower.pause(patterns)
         try:
             async with asyncio.timeout(COMMAND_TIMEOUT):
-                await self._follower.settled.wait()
+                await settled.wait()
         except TimeoutError:
-            log.warning("a page does not have its requests held up yet: clients do not act on it until it does")
+            log.warning("a page does not answer: what it requests before it answers is not held up")
 
     async def _end(self) -> None:
         if self._following:
             self._following.cancel()
             await asyncio.wait([self._following])
         self._follower = self._following = None
-        self._targets.end()
 
     def _admits(self, paused: Object) -> "asyncio.Task[bool] | None":
         """Ask whether a request goes on; None if no rule can be about it."""
@@ -119,36 +122,29 @@ class RequestGate:
 
 
 class _Follower:
-    """A client on one browser, and on each target as it appears."""
+    """A client on one browser, which pauses requests and has each of them decided."""
 
     def __init__(
-        self,
-        link: BrowserLink,
-        peer: DevtoolsClient,
-        outbox: Outbox,
-        targets: GatedTargets,
-        admits: "Callable[[Object], asyncio.Task[bool] | None]",
-        patterns: Sequence[Object],
+        self, link: BrowserLink, peer: DevtoolsClient, outbox: Outbox, admits: "Callable[[Object], asyncio.Task[bool] | None]"
     ) -> None:
         self.link = link
-        self.settled = asyncio.Event()
-        """Set when the requests of the targets that were open at the start are held up."""
+        self.patterns: Sequence[Object] = ()
+        """The requests that are paused."""
+        self._settled = asyncio.Event()
+        self._over = False
         self._peer = peer
         self._outbox = outbox
-        self._targets = targets
         self._admits = admits
-        self._patterns = patterns
         self._last = 0
-        self._awaited: dict[int, str | None] = {}
-        self._sessions: dict[str, str] = {}
-        self._asking: dict[str, set[asyncio.Task[bool]]] = {}
+        self._awaited: set[int] = set()
+        self._asking: dict[asyncio.Task[bool], str] = {}
+        """What is being decided, and the frame that it is for."""
 
     async def follow(self) -> None:
         """Serve until the browser ends or the task is cancelled. A browser that cannot be followed is ended."""
         try:
-            self._awaited[self._send("Target.setAutoAttach", _ATTACH)] = None
             while (message := await self._outbox.get()) is not None:
-                self._take(orjson.loads(message))
+                self._take(json.loads(message))  # a page may send half a surrogate pair, which orjson refuses
         except BaseException as error:
             if not isinstance(error, asyncio.CancelledError):
                 self.link.close("the gate of its requests ended")
@@ -156,67 +152,81 @@ class _Follower:
         else:
             self.link.close("the gate of its requests ended")  # which has no effect on one that has ended itself
         finally:
-            for tasks in self._asking.values():
-                for task in tasks:
-                    task.cancel()
+            self._over = True
+            for task in self._asking:
+                task.cancel()
             self.link.detach(self._peer)
-            self.settled.set()
+            self._settled.set()
 
-    def pause(self, patterns: Sequence[Object]) -> None:
-        """Have other requests paused. Those that are paused stay so."""
-        self._patterns = patterns
-        for session in self._sessions:
-            self._send("Fetch.enable", {"patterns": patterns}, session)
+    def pause(self, patterns: Sequence[Object]) -> asyncio.Event:
+        """Have these requests paused from now on. Those that are paused stay so.
+
+        The event that is returned is set when this holds in all that was open before, too.
+        """
+        self.patterns, self._settled = patterns, asyncio.Event()
+        self._await("Fetch.enable", {"patterns": patterns})
+        self._await("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}, {"type": "iframe"}]})
+        self._await("Target.setAutoAttach", _FIND)
+        return self._settled
 
     def _take(self, message: Object) -> None:
         method, params = message.get("method"), message.get("params", {})
-        if method == "Target.attachedToTarget":
-            self._prepare(params["sessionId"], params["targetInfo"]["targetId"])
-        elif method == "Target.detachedFromTarget":
-            self._forget(params["sessionId"])
-        elif method == "Fetch.requestPaused":
-            self._decide(message["sessionId"], params)
-        elif "id" in message:
-            self._answered(message["id"])
+        if method == "Fetch.requestPaused":
+            if "sessionId" not in message:
+                self._decide(params)
+        elif method == "Target.attachedToTarget":
+            if not self._settled.is_set():
+                self._renew(params["sessionId"], params["targetInfo"])
+        elif method == "Target.targetDestroyed":
+            self._withdraw(params["targetId"])
+        elif message.get("id") in self._awaited:
+            self._answered(message)
 
-    def _answered(self, number: int) -> None:
-        if target := self._awaited.pop(number, None):
-            self._targets.add(target)
-        if not self._awaited:
-            self.settled.set()
+    def _answered(self, message: Object) -> None:
+        self._awaited.discard(message["id"])
+        if not self._awaited and not self._settled.is_set():
+            self._settled.set()
+            self._send("Target.setAutoAttach", _LEAVE)
 
-    def _prepare(self, session: str, target: str) -> None:
-        self._sessions[session] = target
-        self._awaited[self._send("Fetch.enable", {"patterns": self._patterns}, session)] = target
-        self._send("Target.setAutoAttach", _ATTACH, session)
-        self._send("Runtime.runIfWaitingForDebugger", {}, session)
+    def _renew(self, session: str, info: Object) -> None:
+        """Include what a target that was there before requests from now on: its connections to the network are made anew.
 
-    def _forget(self, session: str) -> None:
-        if target := self._sessions.pop(session, None):
-            self._targets.discard(target)
-        for task in self._asking.pop(session, ()):
+        Those of a shared worker cannot be, and it is ended.
+        """
+        if info["type"] == "shared_worker":
+            self._await("Target.closeTarget", {"targetId": info["targetId"]})
+            return
+        self._await("Fetch.enable", {"patterns": []}, session)
+        self._await("Fetch.disable", {}, session)
+        self._await("Target.setAutoAttach", _FIND, session)
+
+    def _withdraw(self, frame: str) -> None:
+        """Withdraw the questions of a page that has gone. What it has not sent yet, it does not send."""
+        for task in [task for task, asker in self._asking.items() if asker == frame]:
             task.cancel()
 
-    def _decide(self, session: str, paused: Object) -> None:
+    def _decide(self, paused: Object) -> None:
         asking = self._admits(paused)
         if asking is None:
-            self._send("Fetch.continueRequest", {"requestId": paused["requestId"]}, session)
+            self._answer(paused["requestId"], admitted=True)
             return
-        open_ones = self._asking.setdefault(session, set())
-        open_ones.add(asking)
+        self._asking[asking] = "" if paused.get("resourceType") in KEPT_ALIVE else paused.get("frameId", "")
 
         def decided(done: asyncio.Task[bool]) -> None:
-            open_ones.discard(done)
-            if not self.link.over and session in self._sessions:
-                self._answer(session, paused["requestId"], admitted=not done.cancelled() and not done.exception() and done.result())
+            self._asking.pop(done, None)
+            if not self._over:
+                self._answer(paused["requestId"], admitted=not done.cancelled() and not done.exception() and done.result())
 
         asking.add_done_callback(decided)
 
-    def _answer(self, session: str, request: str, *, admitted: bool) -> None:
+    def _answer(self, request: str, *, admitted: bool) -> None:
         if admitted:
-            self._send("Fetch.continueRequest", {"requestId": request}, session)
+            self._send("Fetch.continueRequest", {"requestId": request})
         else:
-            self._send("Fetch.failRequest", {"requestId": request, "errorReason": "BlockedByClient"}, session)
+            self._send("Fetch.failRequest", {"requestId": request, "errorReason": "BlockedByClient"})
+
+    def _await(self, method: str, params: Mapping[str, Any], session: str | None = None) -> None:
+        self._awaited.add(self._send(method, params, session))
 
     def _send(self, method: str, params: Mapping[str, Any], session: str | None = None) -> int:
         self._last += 1
@@ -233,7 +243,8 @@ def patterns_of(subjects: frozenset[str]) -> list[Object]:
 
 def subjects_of(paused: Object) -> frozenset[str]:
     """Return what a paused request is: the opening of a page, the sending of data, both or neither."""
-    opens, sends = paused.get("resourceType") == "Document", paused["request"]["method"] not in READS
+    request = paused["request"]
+    opens, sends = paused.get("resourceType") == "Document", request["method"] not in READS or request.get("hasPostData", False)
     return frozenset(name for name, holds in (("navigation", opens), ("submit", sends)) if holds)
 
 

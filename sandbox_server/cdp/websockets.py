@@ -146,7 +146,7 @@ class DevtoolsSessions:
         while (message := await websocket.receive())["type"] != "websocket.disconnect":
             text = message.get("text")
             self.taken += others
-            await link.deliver(peer, message["bytes"] if text is None else text)
+            link.send(peer, message["bytes"] if text is None else text)
             await link.writable()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.cdp import multiplexer
-from sandbox_server.cdp.command_rules import OWNER
+from sandbox_server.cdp.command_rules import OWNER, ClientRules
 from sandbox_server.cdp.devtools_clients import (
     BrowserEvent,
     ClientEnded,
@@ -239,3 +239,35 @@ def test_what_looks_after_pages_is_told_of_what_is_apart(mux: Multiplexer) -> No
     found = received(mux, method="Target.attachedToTarget", params=attached, sessionId=BOB)
     assert found is not None
     assert found[0] is browser_server
+
+
+def test_clients_hold_requests_up_in_the_sessions_of_targets_alone(mux: Multiplexer, ann: DevtoolsClient) -> None:
+    info = {"targetId": "B", "type": "browser"}
+    mux.from_browser(written(method="Target.attachedToTarget", params={"sessionId": "again", "targetInfo": info}, sessionId=ANN))
+    page = mux.add(Caller("bob"), BOB, "PAGE")
+    for session in ({}, {"sessionId": "again"}):
+        refused = mux.from_peer(ann, written(id=1, method="Fetch.enable", params={}, **session))
+        assert isinstance(refused, ClientMessage)
+        assert "in the sessions of pages" in refused.message.decode()
+    assert isinstance(mux.from_peer(page, written(id=1, method="Fetch.enable", params={})), ToBrowser)
+    owner = mux.add(OWNER, "own")
+    assert isinstance(mux.from_peer(owner, written(id=1, method="Fetch.enable", params={})), ToBrowser)
+
+
+def test_while_rules_are_about_downloads_clients_choose_no_place_for_them() -> None:
+    rules = ClientRules()
+    mux = Multiplexer(rules)
+    peer = mux.add(Caller("ann"), ANN)
+    for method, context in (("Browser", {"browserContextId": "C", "eventsEnabled": True}), ("Page", {})):
+        wanted = {"behavior": "allowAndName", "downloadPath": "/tmp/taken", **context}
+        message = written(id=1, method=f"{method}.setDownloadBehavior", params=wanted)
+        rules.keeps_downloads = lambda: False
+        assert json.loads(mux.from_peer(peer, message).message)["params"] == wanted
+        assert peer.overrides.take_off()
+        mux.forget_downloads()
+        assert peer.overrides.put_back() == []
+        rules.keeps_downloads = lambda: True
+        assert json.loads(mux.from_peer(peer, message).message)["params"] == {"behavior": "default", **context}
+        assert peer.overrides.put_back() == []
+    denies = written(id=1, method="Browser.setDownloadBehavior", params={"behavior": "deny"})
+    assert json.loads(mux.from_peer(peer, denies).message)["params"] == {"behavior": "deny"}

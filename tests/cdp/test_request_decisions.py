@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.cdp import request_decisions
-from sandbox_server.cdp.request_decisions import RequestDecisions
+from sandbox_server.cdp.request_decisions import RequestDecisions, TakeSubjects
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ def decisions(monkeypatch: pytest.MonkeyPatch) -> RequestDecisions:
     return RequestDecisions()
 
 
-def served(decisions: RequestDecisions, socket: Socket, subjects: Subjects | None = None) -> "asyncio.Task[None]":
+def served(decisions: RequestDecisions, socket: Socket, subjects: TakeSubjects | None = None) -> "asyncio.Task[None]":
     return asyncio.create_task(decisions.serve(socket, subjects or Subjects()))  # type: ignore[arg-type] # all that is used
 
 
@@ -64,6 +64,25 @@ async def test_each_question_gets_its_own_decision(decisions: RequestDecisions) 
     socket.say(id=7, admitted=True)
     socket.say(id=1, admitted="yes")
     assert (await first, await second) == (False, True)
+    socket.leave()
+    await serving
+
+
+async def test_a_change_is_acknowledged_once_it_holds_and_decisions_are_taken_meanwhile(decisions: RequestDecisions) -> None:
+    socket, holds = Socket(), asyncio.Event()
+
+    async def take(_: frozenset[str]) -> None:
+        await holds.wait()
+
+    serving = served(decisions, socket, take)
+    socket.say(subjects=["submit"], change=3)
+    asking = asyncio.create_task(decisions.ask(QUESTION))
+    await eventually(lambda: socket.heard)
+    socket.say(id=1, admitted=True)
+    assert await asking
+    assert socket.heard == [{"id": 1, **QUESTION}]
+    holds.set()
+    await eventually(lambda: socket.heard[1:] == [{"change": 3}])
     socket.leave()
     await serving
 

@@ -8,7 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.cdp.conftest import Session
 from tests.image.container import Sandbox, until
+from tests.image.sockets import connect
 from tests.image.test_control import Person
 
 RULES = [
@@ -133,6 +135,59 @@ def test_a_form_that_a_person_denies_sends_nothing(owned: Sandbox, person: Perso
     clicked.result(60)
     assert going(owned, running, "about:blank").result(60).status_code == 200
     assert seen(owned, "POST") == before
+
+
+@pytest.fixture
+def client(owned: Sandbox) -> Iterator[Session]:
+    """A client of DevTools with the agent's key."""
+    address = f"{owned.base_url.replace('http', 'ws')}/devtools/browser/any"
+    with Session(connect(address, additional_headers=owned.headers, proxy=None, max_size=None, legacy=True)) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize("outcome", ["once", "deny"])
+def test_a_new_tab_opens_and_its_page_waits_for_a_person(owned: Sandbox, person: Person, outcome: str) -> None:
+    url = f"http://127.0.0.2:8123/tab-{outcome}"
+    opened = owned.request("POST", "/v1/browser/tabs", json={"url": url})
+    assert opened.status_code == 200, opened.text
+    until(lambda: asked(person))
+    assert not any(f"/tab-{outcome}" in line for line in seen(owned, "127.0.0.2"))
+    assert answer(person, outcome, "navigation")["url"] == url
+    until(lambda: not asked(person))
+    if outcome == "once":
+        until(lambda: f"GET 127.0.0.2:8123 /tab-{outcome}" in seen(owned, "127.0.0.2"))
+    else:
+        until(lambda: any("127.0.0.2" in title for title in titles(owned)), otherwise=lambda: str(titles(owned)))
+        assert not any(f"/tab-{outcome}" in line for line in seen(owned, "127.0.0.2"))
+    index = owned.request("GET", "/v1/browser/tabs").json()["data"]
+    last = next(number for number, tab in enumerate(index) if tab["url"] == url)
+    assert owned.request("DELETE", f"/v1/browser/tabs/{last}").status_code == 200
+
+
+def test_no_devtools_client_saves_a_file_past_its_rule(
+    owned: Sandbox, person: Person, running: ThreadPoolExecutor, client: Session
+) -> None:
+    owned.run("mkdir", "-m", "777", "/tmp/taken")
+    client.result("Browser.setDownloadBehavior", behavior="allow", downloadPath="/tmp/taken", eventsEnabled=True)
+    page = going(owned, running, "http://127.0.0.1:8123/past/tool.exe")
+    assert answer(person, "deny", "download")["file"] == "tool.exe"
+    page.result(60)
+    assert owned.run("sh", "-c", "ls /tmp/taken ~/Downloads/tool*.exe").stdout.replace("/tmp/taken:", "").strip() == ""
+
+
+def test_rules_hold_with_the_answer_that_put_them_in_force(owned: Sandbox) -> None:
+    policy = owned.request("GET", "/v1/approvals/policy")
+    more = [{"name": "now", "subject": "navigation", "match": {"host": "127.0.0.4"}, "action": "deny"}, *RULES]
+    try:
+        for rules in (RULES[2:], more) * 3:
+            put = owned.request("PUT", "/v1/approvals/policy", json={"rules": rules}, headers={"If-Match": policy.headers["ETag"]})
+            assert put.status_code == 200, put.text
+            policy = put
+        refused = owned.request("POST", "/v1/browser/page/navigate", json={"url": "http://127.0.0.4:8123/now"})
+        assert refused.status_code == 403, refused.text
+        assert seen(owned, "127.0.0.4") == []
+    finally:
+        owned.request("PUT", "/v1/approvals/policy", json={"rules": RULES}, headers={"If-Match": policy.headers["ETag"]})
 
 
 @pytest.mark.parametrize(("outcome", "state"), [("once", "completed"), ("deny", "failed")])

@@ -95,6 +95,7 @@ class Policies:
             "DefaultBrowserSettingEnabled": False,
             "DownloadDirectory": downloads,
             "MetricsReportingEnabled": False,
+            "NetworkPredictionOptions": 2,  # no page is fetched or rendered ahead: nothing could hold that up for approval
             "PasswordManagerEnabled": False,
             "PromptForDownloadLocation": False,
             "SyncDisabled": True,

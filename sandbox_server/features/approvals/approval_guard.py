@@ -21,6 +21,8 @@ from sandbox_server.features.approvals.gate import HINT, ApprovalGate, GatedAct
 from sandbox_server.features.approvals.policy import MAX_TEXT, ApprovalMatch, ApprovalPolicy, ApprovalRule
 from sandbox_server.features.approvals.shell_lines import TERMINAL, TYPING, GivenLine, TypedLines, line_of
 
+BLOCKED = ("ERR_BLOCKED_BY_CLIENT", "Failed to fetch")
+"""What pages and scripts that fail for a request that was not admitted are told."""
 MAX_ARGUMENTS = 1500
 """Characters of arguments that a person is shown. Of longer ones the size is shown."""
 
@@ -58,8 +60,8 @@ class ApprovalGuard:
         before = self._browser.denials
         try:
             return await proceed()
-        except Failure:
-            if self._browser.last and self._browser.denials > before:
+        except Failure as failure:
+            if any(told in failure.message for told in BLOCKED) and self._browser.last and self._browser.denials > before:
                 raise self._browser.last from None
             raise
 

@@ -1,7 +1,7 @@
 """The gate of the browser: pages that it opens, data that it sends to sites, and files that it hands over."""
 
+import re
 from collections.abc import Callable, Sequence
-from urllib.parse import urlsplit
 
 from sandbox_server.core.approval import ApprovalDenied
 from sandbox_server.features.approvals.gate import ApprovalGate, GatedAct
@@ -10,6 +10,10 @@ from sandbox_server.features.approvals.policy import ActFields, ActSubject, Appr
 BROWSER = "browser"
 """Who asks: what made the browser do it is not known."""
 _REQUESTS: tuple[ActSubject, ...] = ("navigation", "submit")
+_WITH_HOST = tuple(f"{prefix}{scheme}://" for prefix in ("", "blob:", "filesystem:") for scheme in ("http", "https", "ftp", "ws", "wss"))
+_ENCODED = re.compile("%[2-7][0-9A-Fa-f]")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+"""Characters that a URL has the same meaning with, encoded or not (RFC 3986, 2.3)."""
 
 
 class BrowserGate:
@@ -27,8 +31,8 @@ class BrowserGate:
         """The last denial."""
 
     def subjects(self) -> list[ActSubject]:
-        """Return what rules on requests are about."""
-        return [subject for subject in _REQUESTS if self._gate.guards(subject)]
+        """Return what rules for the browser are about."""
+        return [subject for subject in (*_REQUESTS, "download") if self._gate.guards(subject)]
 
     def follows_downloads(self) -> bool:
         """Whether rules are about downloads, so that it has to be known where they come from."""
@@ -49,7 +53,7 @@ class BrowserGate:
         """Return if a file may be handed to the agent. Raises ApprovalDenied. Of an unknown `url`, every rule is about it."""
         if self._held_by_person() or not self._gate.guards("download"):
             return
-        fields = {"file": [name], **({"host": [host_of(url)], "url": [_plain(url)]} if url else {})}
+        fields = {"file": [name], **({"host": [host_of(url)], "url": [compared(url)]} if url else {})}
         decide = _decision("download", fields) if url else _strictest_download
         details = {"file": name, "url": _plain(url) if url else "(unknown)", "host": host_of(url) if url else "(unknown)"}
         same = (
@@ -70,7 +74,7 @@ def _act_of_request(subject: ActSubject, address: str, method: str) -> GatedAct:
     url, host = _plain(address), host_of(address)
     details = {"host": host, "url": url, "method": method}
     same = ApprovalMatch(host=_literal(host)) if host else ApprovalMatch(url=_literal(url[:900]))
-    return GatedAct(subject, _decision(subject, {"host": [host], "url": [url]}), details, BROWSER, same)
+    return GatedAct(subject, _decision(subject, {"host": [host], "url": [compared(address)]}), details, BROWSER, same)
 
 
 def _decision(subject: ActSubject, fields: ActFields) -> Callable[[ApprovalPolicy], ApprovalRule | None]:
@@ -84,11 +88,37 @@ def _strictest_download(policy: ApprovalPolicy) -> ApprovalRule | None:
 
 
 def host_of(url: str | None) -> str:
-    """Return the host of a URL in lower case, without a final dot; of a `blob:` URL, of the page that made it."""
-    try:
-        return (urlsplit((url or "").removeprefix("blob:")).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+    """Return the host of a URL as Chromium writes it, without a final dot; of a `blob:` URL, of the page that made it."""
+    return _parts(url or "")[1].removeprefix("[").removesuffix("]")
+
+
+def compared(url: str) -> str:
+    """Return what rules compare of a URL: every way to write the same page's has one form.
+
+    It has no fragment, no user and no final dot of the host, and nothing is percent-encoded that needs no encoding.
+    """
+    scheme, host, rest = _parts(_plain(url))
+    return _ENCODED.sub(_decoded, f"{scheme}{host}{rest}")
+
+
+def _parts(url: str) -> tuple[str, str, str]:
+    """Return the scheme with its slashes, the host, and the rest with the port; all is the rest where there is no host."""
+    scheme = next((each for each in _WITH_HOST if url.startswith(each)), None)
+    if scheme is None:
+        return "", "", url
+    after = url[len(scheme) :]
+    end = min((at for mark in "/?#" if (at := after.find(mark)) >= 0), default=len(after))
+    place = after[:end].rpartition("@")[2]
+    host, bracket, port = place.partition("]")
+    if not bracket:
+        host, colon, port = place.partition(":")
+        port = f"{colon}{port}"
+    return scheme, f"{host}{bracket}".rstrip(".").lower(), f"{port}{after[end:]}"
+
+
+def _decoded(encoded: re.Match[str]) -> str:
+    character = chr(int(encoded[0][1:], 16))
+    return character if character in _UNRESERVED else encoded[0]
 
 
 def _plain(url: str | None) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,10 @@ MAX_BYTES = 256 << 10
 """Limit of the document."""
 MAX_TEXT = 4000
 """Characters of an exact command line."""
+
+FOLDED = frozenset({"host", "file"})
+"""Fields that are compared in any case."""
+_PORT = re.compile("[^:]+:[0-9]+")
 
 type ActSubject = Literal["shell", "navigation", "download", "submit", "tool"]
 type RuleAction = Literal["allow", "ask", "deny"]
@@ -49,11 +54,11 @@ class ApprovalMatch(StrictModel):
     line: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)] | None = None
     """`shell`: the whole line, exactly."""
     host: TextPattern | None = None
-    """`navigation`, `submit`, `download`: the host, such as `*.bank.example`, in lower case, as Punycode."""
+    """`navigation`, `submit`, `download`: the host, such as `*.bank.example`, as Punycode, in any case, without a port."""
     url: TextPattern | None = None
-    """`navigation`, `submit`, `download`: the whole URL, without its fragment."""
+    """`navigation`, `submit`, `download`: the whole URL, without its fragment and user, with nothing encoded that needs no encoding."""
     file: TextPattern | None = None
-    """`download`: the name that the page suggests."""
+    """`download`: the name that the page suggests, in any case."""
     tool: TextPattern | None = None
     """`tool`: an operation by its tool or by its name, such as `jupyter.*`, or `server_tool` of an MCP server."""
 
@@ -61,7 +66,8 @@ class ApprovalMatch(StrictModel):
     def _compiles(self) -> Self:
         for name, pattern in self.patterns:
             try:
-                compiled(pattern)
+                _check_host(pattern) if name == "host" else None
+                compiled(pattern, folded=name in FOLDED)
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
         return self
@@ -113,9 +119,21 @@ class ApprovalPolicyDocument(StrictModel):
         return self
 
 
-def compiled(pattern: "str | RegexPattern") -> patterns.Pattern[str]:
-    """Return a pattern of a rule, ready to match. Raises ValueError."""
-    return patterns.glob(pattern) if isinstance(pattern, str) else patterns.compile(f"(?s){pattern.regex}")
+def compiled(pattern: "str | RegexPattern", *, folded: bool = False) -> patterns.Pattern[str]:
+    """Return a pattern of a rule, ready to match; with `folded`, texts in lower case. Raises ValueError."""
+    if isinstance(pattern, str):
+        return patterns.glob(pattern.lower() if folded else pattern)
+    return patterns.compile(f"(?s{'i' * folded}){pattern.regex}")
+
+
+def _check_host(pattern: "str | RegexPattern") -> None:
+    """Raise ValueError for a glob that no host can match: its rule would silently be about nothing."""
+    if not isinstance(pattern, str):
+        return
+    if not pattern.isascii():
+        raise ValueError("hosts are compared as Punycode: write xn--...")
+    if "/" in pattern or "@" in pattern or pattern.endswith(".") or _PORT.fullmatch(pattern):
+        raise ValueError("this is a host alone, without scheme, user, port, path and final dot; for the others there is url")
 
 
 @dataclass(frozen=True)
@@ -132,7 +150,10 @@ class ApprovalPolicy:
 
     @cached_property
     def _rules(self) -> list[tuple[ApprovalRule, dict[str, patterns.Pattern[str]]]]:
-        return [(rule, {name: compiled(pattern) for name, pattern in rule.match.patterns}) for rule in self.document.rules]
+        return [
+            (rule, {name: compiled(pattern, folded=name in FOLDED) for name, pattern in rule.match.patterns})
+            for rule in self.document.rules
+        ]
 
     def guards(self, subject: ActSubject) -> bool:
         """Whether any rule of a subject asks or denies."""
@@ -140,6 +161,7 @@ class ApprovalPolicy:
 
     def decide(self, subject: ActSubject, fields: ActFields) -> ApprovalRule | None:
         """Return the first rule that matches an act; None if none does."""
+        fields = {name: [text.lower() for text in texts] if name in FOLDED else texts for name, texts in fields.items()}
         for rule, compiled_patterns in self._rules:
             if rule.subject == subject and all(_any_matches(pattern, fields.get(name, ())) for name, pattern in compiled_patterns.items()):
                 return rule

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,10 @@ class ApprovalPolicyStore:
         self.policy = ApprovalPolicy(ApprovalPolicyDocument.model_validate(kept) if kept is not None else configured)
         self._file = file
         self._changing = asyncio.Lock()
-        self._followers: list[Callable[[], None]] = []
+        self._followers: list[Callable[[], Awaitable[None] | None]] = []
 
-    def follow(self, changed: Callable[[], None]) -> None:
-        """Call `changed` after every change."""
+    def follow(self, changed: Callable[[], Awaitable[None] | None]) -> None:
+        """Call `changed` after every change. What it returns is awaited before the change counts as made."""
         self._followers.append(changed)
 
     async def replace(self, document: ApprovalPolicyDocument, version: str | None) -> ApprovalPolicy:
@@ -81,7 +81,8 @@ class ApprovalPolicyStore:
         await asyncio.to_thread(self._file.write, dumped(document))
         self.policy = ApprovalPolicy(document)
         for follower in self._followers:
-            follower()
+            if (taking := follower()) is not None:
+                await taking
         return self.policy
 
 

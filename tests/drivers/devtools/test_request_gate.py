@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,8 +51,7 @@ async def gated(shared: Any, gate: Judge) -> AsyncIterator[RequestGateClient]:
         await eventually(lambda: told(shared) == ["navigation"])
         yield opened
         gate.on = False
-        opened.changed()
-        await eventually(lambda: told(shared) == [])
+        await opened.changed()
 
 
 def told(shared: Any) -> Any:
@@ -119,12 +119,18 @@ async def test_a_page_waits_for_the_decision(gated: RequestGateClient, gate: Jud
 
 async def test_a_gate_that_opens_and_closes_takes_effect(gated: RequestGateClient, gate: Judge, shared: Any, tab: Tab, site: str) -> None:
     gate.on = False
-    gated.changed()
-    await eventually(lambda: told(shared) == [])
+    await gated.changed()
+    assert told(shared) == []
     await asyncio.to_thread(tab.go, f"{site}/echo")
     assert "host" in await text(tab)
     gate.on = True
-    gated.changed()
-    await eventually(lambda: told(shared) == ["navigation"])
+    await gated.changed()
+    assert told(shared) == ["navigation"]
     await asyncio.to_thread(tab.go, f"{site}/echo?again")
     assert "host" not in await text(tab)
+
+
+async def test_without_a_connection_a_change_waits_for_nothing(tmp_path: Path, gate: Judge) -> None:
+    async with RequestGateClient(str(tmp_path / "none.sock"), gate) as client:
+        async with asyncio.timeout(5):
+            await client.changed()

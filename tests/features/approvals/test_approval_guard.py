@@ -12,6 +12,7 @@ from pydantic import Field
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Event, Model, operation, stream_of
 from sandbox_server.core.approval import ApprovalDenied
 from sandbox_server.core.dispatch import Dispatcher
+from sandbox_server.core.errors import Conflict
 from sandbox_server.core.identity import SERVER
 from sandbox_server.core.operation import operations
 from sandbox_server.features.approvals.approval_guard import ApprovalGuard
@@ -102,14 +103,31 @@ class Tools:
         self.ran.append(request.path)
 
 
+class Pages:
+    tag = "pages"
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.browser: BrowserGate | None = None
+        self.fails = ""
+
+    @operation("POST /v1/pages/open", scope="browser", operation_id="open")
+    async def open(self) -> None:
+        """Fail, while the browser's gate denies something."""
+        assert self.browser
+        assert not await self.browser.admit(["navigation"], "https://bank.example/", "GET")
+        raise Conflict(self.fails)
+
+
 class Sandbox:
     """Operations behind the guard, and who answers."""
 
     def __init__(self, folder: Path, *rules: dict[str, Any]) -> None:
         self.person = Person()
-        self.features = (Bash(), Shell(), Tools())
+        self.pages = Pages()
+        self.features = (Bash(), Shell(), Tools(), self.pages)
         found = gate(folder, self.person, *rules)[0]
-        self.browser = BrowserGate(found, lambda: False)
+        self.pages.browser = self.browser = BrowserGate(found, lambda: False)
         self.guard = ApprovalGuard(found, "/home/gem/work", "/home/gem", self.browser)
         self._dispatcher = Dispatcher([self.guard])
         self._operations = {each.name: each for feature in self.features for each in operations(feature)}
@@ -273,3 +291,13 @@ async def test_a_call_without_fields_runs_no_line(sandbox: Sandbox) -> None:
 
     await sandbox.guard(bash, None, Call(AGENT, "1"), nothing)
     assert sandbox.person.asked == []
+
+
+async def test_only_a_call_that_fails_for_what_was_denied_says_so(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, {"name": "bank", "subject": "navigation", "action": "deny"})
+    sandbox.pages.fails = "the page could not be loaded: ERR_BLOCKED_BY_CLIENT"
+    with pytest.raises(ApprovalDenied):
+        await sandbox.call("pages.open")
+    sandbox.pages.fails = "the tab was closed"
+    with pytest.raises(Conflict):
+        await sandbox.call("pages.open")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core.approval import ApprovalDenied
-from sandbox_server.features.approvals.browser_gate import BrowserGate, host_of
+from sandbox_server.features.approvals.browser_gate import BrowserGate, compared, host_of
 from tests.features.approvals.people import Person
 from tests.features.approvals.test_gate import gate
 
@@ -30,7 +30,7 @@ def test_only_what_rules_are_about_is_held_up(tmp_path: Path) -> None:
     assert browser(tmp_path, person, BANK).subjects() == ["navigation"]
     assert browser(tmp_path, person, SHOP, BANK).subjects() == ["navigation", "submit"]
     assert browser(tmp_path, person, BANK | {"action": "allow"}).subjects() == []
-    assert (browser(tmp_path, person, FILES).subjects(), browser(tmp_path, person, FILES).follows_downloads()) == ([], True)
+    assert (browser(tmp_path, person, FILES).subjects(), browser(tmp_path, person, FILES).follows_downloads()) == (["download"], True)
     assert not browser(tmp_path, person, BANK).follows_downloads()
 
 
@@ -113,4 +113,32 @@ async def test_of_a_file_from_nowhere_every_rule_is_about_it(tmp_path: Path) -> 
 
 def test_a_blobs_host_is_its_pages() -> None:
     assert host_of("blob:https://a.example/1-2") == "a.example"
-    assert [host_of(each) for each in ("data:,x", "", None, "http://[bad/")] == ["", "", "", ""]
+    assert [host_of(each) for each in ("data:,x", "", None, "data:text/html,http://a.example/")] == ["", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://shop.example/pay?x=1",
+        "https://user:pw@shop.example/pay?x=1#part",
+        "https://shop.example./pay?x=1",
+        "https://a@b@shop.example/%70%61y?x=1",
+        "https://[x:y@shop.example/pay?x=1",
+    ],
+)
+async def test_a_url_is_the_same_however_it_is_written(tmp_path: Path, url: str) -> None:
+    rule = {"name": "pay", "subject": "submit", "match": {"url": "https://shop.example/pay*", "host": "SHOP.example"}, "action": "deny"}
+    assert not await browser(tmp_path, Person(), rule).admit(DATA, url, "POST")
+
+
+def test_what_means_something_else_stays_as_it_is() -> None:
+    for url in ("https://a.example:8443/%2Fx%3f", "https://[::1]:8080/x", "data:,http://u@a.example./%70", "blob:https://a.example/1"):
+        assert compared(url) == url.replace("%70", "p")
+    assert (host_of("https://u@[::1]:8080/x"), host_of("https://x@a.example:1")) == ("::1", "a.example")
+
+
+async def test_names_of_files_are_compared_in_any_case(tmp_path: Path) -> None:
+    for pattern, name in (("*.exe", "TOOL.EXE"), ("*.EXE", "tool.exe"), ({"regex": ".*[.]exe"}, "Tool.Exe")):
+        rule = FILES | {"match": {"file": pattern}, "action": "deny"}
+        with pytest.raises(ApprovalDenied):
+            await browser(tmp_path, Person(), rule).admit_download("https://a.example/x", name)

@@ -108,6 +108,10 @@ def test_patterns_are_globs_or_re2_and_match_all_of_the_text() -> None:
         ({"name": "x", "subject": "network"}, "subject"),
         ({"name": "", "subject": "shell"}, "name"),
         ({"name": "x", "subject": "shell", "match": {"host": "a"}}, "match.host is not for the subject shell"),
+        ({"name": "x", "subject": "submit", "match": {"host": "bücher.example"}}, "Punycode"),
+        ({"name": "x", "subject": "submit", "match": {"host": "a.example:8443"}}, "a host alone"),
+        ({"name": "x", "subject": "submit", "match": {"host": "https://a.example"}}, "a host alone"),
+        ({"name": "x", "subject": "submit", "match": {"host": "a.example."}}, "a host alone"),
         ({"name": "x", "subject": "shell", "match": {"command": {"regex": "("}}}, "missing"),
         ({"name": "x", "subject": "shell", "match": {"command": {"regex": "(?=a)"}}}, "invalid"),
         ({"name": "x", "subject": "shell", "match": {"command": "*" * 2 + "a*" * 40}}, "stars"),
@@ -137,3 +141,8 @@ def test_names_are_unique_and_rules_few() -> None:
 def test_the_etag_tells_documents_apart() -> None:
     assert policy(PUSH).etag == policy(PUSH).etag
     assert policy(PUSH).etag != policy(PUSH, NO_ROOT).etag
+
+
+def test_a_host_may_be_an_address() -> None:
+    for host in ("::1", "2001:db8::a:1", "127.0.0.1", "*"):
+        ApprovalPolicyDocument.model_validate({"rules": [{"name": "x", "subject": "submit", "match": {"host": host}}]})
