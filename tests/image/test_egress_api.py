@@ -251,12 +251,12 @@ def inside(network: Network) -> dict[str, Any]:
 
 
 def test_who_ends_a_temporary_rule_is_recorded(network: Network) -> None:
-    granted = network.sandbox.request("POST", "/v1/egress/grants", json={"host": "news.example", "port": 80}).json()["data"]["grant"]
+    granted = network.sandbox.request("POST", "/v1/egress/grants", json={"host": "ended.example", "port": 80}).json()["data"]["grant"]
     network.sandbox.request("DELETE", f"/v1/egress/grants/{granted['id']}").raise_for_status()
 
     def recorded() -> list[str]:
         events = network.get("/v1/recorder/events", kind="egress")["events"]
-        return sorted(each["change"] for each in events if each.get("rule") == granted["rule"] and each.get("host") == "news.example")
+        return sorted(each["change"] for each in events if each["event"] == "policy" and each.get("host") == "ended.example")
 
     until(lambda: recorded() == ["grant", "revoke"], 30, lambda: str(recorded()))
 
