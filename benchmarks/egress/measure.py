@@ -61,17 +61,19 @@ class Egress:
             time.sleep(0.05)
 
     def rules(self, count: int) -> None:
-        """Put a policy of so many rules in force, of which the last allows the servers."""
-        others = [
-            {"action": "allow", "hosts": [f"h{number}.example", f"*.w{number}.example"], "ports": [443]} for number in range(count - 2)
+        """Read the policy and put one of so many rules in force, as the API does. The last rules allow the servers."""
+        others: list[dict[str, object]] = [
+            {"hosts": [f"h{number}.example", f"*.w{number}.example"], "ports": [443]} for number in range(count - 2)
         ]
-        named = [
-            {"action": "allow", "hosts": [HOST], "ports": [SMALL, LARGE]},
-            {"action": "allow", "cidrs": ["127.0.9.0/24"], "protocols": ["tcp"]},
-        ]
+        named: list[dict[str, object]] = [{"hosts": [HOST], "ports": [SMALL, LARGE]}, {"cidrs": ["127.0.9.0/24"], "protocols": ["tcp"]}]
+        rules = [{"name": f"rule {number}", "action": "allow", **rule} for number, rule in enumerate(others + named)]
+        self._ask({"op": "document"})
+        self._ask({"op": "policy", "policy": json.dumps({"rules": rules})})
+
+    def _ask(self, request: object) -> None:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(self.control)
-            sock.sendall(json.dumps({"op": "policy", "policy": {"rules": others + named}}).encode() + b"\n")
+            sock.sendall(json.dumps(request).encode() + b"\n")
             answer = json.loads(sock.makefile().readline())
         if "ok" not in answer:
             raise SystemExit(str(answer))

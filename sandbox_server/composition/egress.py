@@ -18,7 +18,7 @@ from sandbox_server.features.egress.blocked import BlockedConnections
 from sandbox_server.features.egress.connection_operations import EgressConnections
 from sandbox_server.features.egress.connections import ConnectionTable
 from sandbox_server.features.egress.follower import EgressFollower
-from sandbox_server.features.egress.grants import EgressGrants
+from sandbox_server.features.egress.grants import EgressDestination, EgressGrant, EgressGrants
 from sandbox_server.features.egress.hints import EgressHints
 from sandbox_server.features.egress.metrics import EgressMetrics
 from sandbox_server.features.egress.policy_document import PolicyInForce
@@ -47,14 +47,18 @@ def build_egress(first: First) -> EgressParts:
     tasks, learned = RunningTasks(JsonFile(f"{run}/egress-tasks.json")), LearnedDestinations(JsonFile(f"{run}/egress-learned.json"))
     first.gateway.task_calls.listener = tasks.called
 
-    def changed(by: str, how: str, etag: str, cut: int) -> None:
-        entries.policy_changed(by, how, etag=etag, cut=cut)
+    def changed(by: str, how: str, etag: str, cut: int, about: EgressDestination | None) -> None:
+        place = {"host": about.host, "port": about.port} if about else {}
+        entries.policy_changed(by, how, etag=etag, cut=cut, **place)
+
+    def granted(by: str, how: str, grant: EgressGrant) -> None:
+        entries.policy_changed(by, how, rule=grant.rule, action=grant.action, host=grant.host, port=grant.port)
 
     policy = PolicyInForce(client, changed)
-    grants = EgressGrants(JsonFile(f"{run}/egress-grants.json"), client)
+    grants = EgressGrants(JsonFile(f"{run}/egress-grants.json"), client, granted)
     durations = GrantDurations(once=machine.settings.egress.once, task=machine.settings.approvals.task)
-    answers = GrantedAnswers(policy, grants, tasks, durations, lambda by, rule: entries.policy_changed(by, "grant", rule=rule))
-    attribution = ConnectionAttribution(socket_lookup(machine), table.touch)
+    answers = GrantedAnswers(policy, grants, tasks, durations)
+    attribution = ConnectionAttribution(socket_lookup(machine), table.touch, machine.settings.users.desktop_uid)
     questions = ConnectionQuestions(client, first.handoffs.approvals.ask, answers, attribution, hints.caller_of)
     announcer = TaskAnnouncer(tasks, client)
     metrics = EgressMetrics(table, lambda: client.off or follower.away)
@@ -71,10 +75,10 @@ def build_egress(first: First) -> EgressParts:
     async def resync() -> None:
         table.begin_anew(await client.flows(), "its end was not heard of")
 
-    heard, lost = (table.hear, questions.hear), {"open": resync, "close": resync}
+    heard, lost = (attribution.hear, table.hear, questions.hear), {"open": resync, "close": resync}
     follower = EgressFollower(client, (begin_anew,), heard, entries.moved, "connections", lost)
     requests = AccessRequests(client, first.handoffs.approvals.ask, answers)
-    status = EgressStatusReader(client, tasks, learned)
+    status = EgressStatusReader(client, tasks, learned, machine.isolation.egress)
     connections = EgressConnections(client, table, status)
     operations = EgressPolicyOperations(policy, grants, answers, tasks, learned)
     features = (operations, connections, status, requests, BlockedConnections(hints))

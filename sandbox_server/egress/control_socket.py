@@ -2,8 +2,8 @@
 
 | request | answer |
 |---|---|
-| `{"op": "policy", "policy": {...}}` | `{"ok": {"cut": 3}}`; `refused` with `errors` of pointer and message, and the old one stands |
-| `{"op": "document"}` | `{"ok": {"policy": {...}}}`: the document in force |
+| `{"op": "policy", "policy": "{...}"}`, JSON text | `{"ok": {"cut": 3}}`; or `refused` with `errors` of pointer and message |
+| `{"op": "document"}` | `{"ok": {"policy": "{...}"}}`: the text of the document in force |
 | `{"op": "grants", "rules": [...]}` | `{"ok": {"cut": 0}}`: rules of approvals in front of the document, in the place of the earlier ones |
 | `{"op": "tasks", "running": ["t1"]}` | `{"ok": {"cut": 0}}` |
 | `{"op": "decide", "host": "a.example", "port": 443}` | `{"ok": {"action": "allow", "rule": "rule 0", "learned": false}}` |
@@ -31,13 +31,14 @@ from contextlib import suppress
 from typing import Any
 
 from sandbox_server.drivers.egress.policy import AppProtocol, Destination
-from sandbox_server.drivers.egress.policy_document import MAX_BYTES, EgressPolicyError, read_policy
+from sandbox_server.drivers.egress.policy_document import MAX_BYTES, EgressPolicyError, parse_policy, read_policy
 from sandbox_server.egress.approvals import Approvals
 from sandbox_server.egress.current_policy import CurrentPolicy
 from sandbox_server.egress.egress_flow import EgressFlows
 from sandbox_server.egress.flow_events import FlowEvent, FlowEventFollower, FlowEvents, TooManyFollowers
 
-MAX_LINE = MAX_BYTES + 4096
+MAX_LINE = 2 * MAX_BYTES + 4096
+"""Limit in bytes of a request: a document, whose text JSON has escaped once more."""
 LARGE_REQUEST = 64 << 10
 """Bytes of a request after which freed memory goes back to the machine: a policy of 10,000 rules leaves 3 MB."""
 LOOK_SECONDS = 10.0
@@ -69,7 +70,7 @@ class ControlSocket:
         self._status = status
         self._operations: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
             "policy": self._replace,
-            "document": lambda _: {"policy": self._policy.document()},
+            "document": lambda _: {"policy": self._policy.text()},
             "grants": self._grant,
             "tasks": self._run_tasks,
             "decide": self._decide,
@@ -124,9 +125,10 @@ class ControlSocket:
             return {"refused": f"the policy cannot be kept: {error.strerror}", "kind": "unavailable"}
 
     def _replace(self, request: Mapping[str, Any]) -> Answer:
-        document = request["policy"]
-        policy = read_policy(document)
-        self._policy.replace(json.dumps(document), policy)
+        text = request["policy"]
+        if not isinstance(text, str):
+            raise TypeError("a policy is JSON text")
+        self._policy.replace(text, parse_policy(text))
         return {"cut": self._flows.judge_again()}
 
     def _grant(self, request: Mapping[str, Any]) -> Answer:

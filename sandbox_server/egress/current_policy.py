@@ -1,6 +1,5 @@
 """The policy in force: read from its file at the start, replaced as a whole, and told to those whose flows it may end."""
 
-import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -64,13 +63,13 @@ class CurrentPolicy:
         """How many rules of approvals there are."""
         return len(self._grants.rules)
 
-    def document(self) -> object:
-        """Return the document in force; an empty one while there is none. Raises OSError and ValueError."""
+    def text(self) -> str:
+        """Return the document in force as JSON; an empty object while there is none. Raises OSError."""
         try:
-            text = Path(self._path).read_text("utf-8") if self._path else self._text
+            text = Path(self._path).read_text("utf-8") if self._path and not self.problem else self._text
         except FileNotFoundError:
             text = ""
-        return json.loads(text) if text and not self.problem else {}
+        return text or "{}"
 
     def _combine(self) -> None:
         self.policy = replace(self._own, temporary=self._grants)

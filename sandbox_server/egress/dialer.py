@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
-from sandbox_server.drivers.egress.policy import PROTECTED_RULE, Destination, EgressDecision, RuleAction
+from sandbox_server.drivers.egress.policy import PROTECTED_RULE, Destination, EgressAction, EgressDecision
 from sandbox_server.drivers.egress.protected_addresses import Address
 from sandbox_server.drivers.egress.upstream import Upstream
 from sandbox_server.egress.resolver import Resolver, UnresolvedName
@@ -127,4 +127,4 @@ async def _connected(address: Address, port: int, mark: int) -> socket.socket:
 
 def _own_refusal(address: Address) -> EgressDecision | None:
     """Refuse an address of this machine, whatever network a rule names. The loopback was decided by rules."""
-    return EgressDecision(RuleAction.DENY, PROTECTED_RULE) if not address.is_loopback and is_own(address) else None
+    return EgressDecision(EgressAction.DENY, PROTECTED_RULE) if not address.is_loopback and is_own(address) else None

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address
 from sandbox_server.drivers.egress.first_bytes import FirstBytes, host_mismatch
 from sandbox_server.drivers.egress.http_head import RequestHead
 from sandbox_server.drivers.egress.name_table import NameTable
-from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressDecision, HttpRequest, RuleAction
+from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressAction, EgressDecision, HttpRequest
 from sandbox_server.drivers.egress.protected_addresses import Address
 from sandbox_server.drivers.egress.socket_owner import SocketOwner, local_address
 from sandbox_server.drivers.egress.synthetic_network import NETWORK
@@ -90,7 +90,7 @@ class EgressFlows:
     def refuse_asked(self, client: socket.socket, destination: Destination) -> FlowRefused | None:
         """Tell of a destination to which nothing is allowed that a client could say; None if something is."""
         decisions = [self._policy.decide(replace(destination, protocol=protocol)) for protocol in AppProtocol]
-        if any(decision.action is not RuleAction.DENY or decision.inspect for decision in decisions):
+        if any(decision.action is not EgressAction.DENY or decision.inspect for decision in decisions):
             return None
         rule = self._policy.decide(destination).rule
         refused = FlowRefused(f"{destination} is not allowed ({rule})", rule)
@@ -99,6 +99,8 @@ class EgressFlows:
 
     async def _serve(self, client: socket.socket, destination: Destination, owner: SocketOwner | None, said: bytes = b"") -> None:
         first = FirstBytes()
+        if owner and owner.inode and self._events.followed:  # its program may end before anything else is told of it
+            self._events.publish("accepted", uid=owner.uid, inode=owner.inode)
         try:
             destination = self._named(destination)
             if destination.name:
@@ -170,7 +172,7 @@ class EgressFlows:
             return
         destination = self._judged(place, first)
         decision = self._policy.decide(destination)
-        if (decision.inspect or decision.action is not RuleAction.DENY) and self._interceptions.opens(destination, decision):
+        if (decision.inspect or decision.action is not EgressAction.DENY) and self._interceptions.opens(destination, decision):
             await self._interceptions.serve(client, destination, first, owner)
             return
         request = request_of(first.head)
@@ -189,7 +191,7 @@ class EgressFlows:
         return OpenFlow(next(self._identities), *place, decision, relayed, owner, begun=asyncio.get_running_loop().time())
 
     async def _hear(self, client: socket.socket, place: Destination, first: FirstBytes, said: bytes) -> bool:
-        """Hear what the client says first, within a bound; False if it hangs up."""
+        """Hear what the client says first, within a bound; False if it hangs up without a word."""
         loop = asyncio.get_running_loop()
         known, until = bool(said) and self._feed(first, said), loop.time() + (HELLO_SECONDS if said else self._patience(place))
         while not known:
@@ -199,7 +201,8 @@ class EgressFlows:
                     first.give_up()
                 return True
             if not received:
-                return False
+                first.end()
+                return bool(first.received)
             if not first.received:
                 until = loop.time() + HELLO_SECONDS
             known = self._feed(first, received)
@@ -220,16 +223,16 @@ class EgressFlows:
     def _patience(self, place: Destination) -> float:
         decisions = {protocol: self._policy.decide(replace(place, protocol=protocol)) for protocol in AppProtocol}
         opened = self._interceptions.opens(replace(place, protocol=AppProtocol.TLS), decisions[AppProtocol.TLS])
-        if decisions[AppProtocol.TCP].action is not RuleAction.DENY and not opened:
+        if decisions[AppProtocol.TCP].action is not EgressAction.DENY and not opened:
             return SPEAKS_FIRST_SECONDS
-        return DENIED_SECONDS if all(decision.action is RuleAction.DENY for decision in decisions.values()) else SILENT_SECONDS
+        return DENIED_SECONDS if all(decision.action is EgressAction.DENY for decision in decisions.values()) else SILENT_SECONDS
 
     def _judged(self, place: Destination, first: FirstBytes) -> Destination:
         """Complete a destination with what the client said, and hold that against the name. Raises FlowRefused."""
         destination = replace(place, protocol=first.protocol or AppProtocol.TCP)
         decision = self._policy.decide(destination, request_of(first.head))
-        if destination.name and (decision.inspect or decision.action is not RuleAction.DENY):
-            wrong = first.mismatch(destination.name, ech_allowed=self._policy.policy.ech is RuleAction.ALLOW)
+        if destination.name and (decision.inspect or decision.action is not EgressAction.DENY):
+            wrong = first.mismatch(destination.name, ech_allowed=self._policy.policy.ech is EgressAction.ALLOW)
             if wrong:
                 raise FlowRefused(wrong, "mismatch")
         return destination
@@ -239,7 +242,7 @@ class EgressFlows:
         decision = self._policy.decide(destination, request)
         if decision.allowed:
             return decision, ""
-        if decision.action is RuleAction.ASK:
+        if decision.action is EgressAction.ASK:
             compared = request if decision.by_request else None
             if await self._approvals.ask(destination, decision.rule, compared, told_of(destination, owner, request)):
                 return self._policy.decide(destination, request), decision.rule

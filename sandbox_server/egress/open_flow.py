@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sandbox_server.drivers.egress.http_head import RequestHead
-from sandbox_server.drivers.egress.policy import Destination, EgressDecision, HttpRequest, RuleAction
+from sandbox_server.drivers.egress.policy import Destination, EgressAction, EgressDecision, HttpRequest
 from sandbox_server.drivers.egress.protected_addresses import Address
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from sandbox_server.egress.refusals import FlowRefused
@@ -49,7 +49,7 @@ class OpenFlow:
 
     def allowed_by(self, decision: EgressDecision) -> bool:
         """Whether a decision lets the flow go on, by itself or because its question was answered."""
-        return decision.allowed or (decision.action is RuleAction.ASK and decision.rule == self.approved)
+        return decision.allowed or (decision.action is EgressAction.ASK and decision.rule == self.approved)
 
     def describe(self) -> dict[str, object]:
         """The flow, for events and lists."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.egress.policy import Destination, EgressDecision, RuleAction
+from sandbox_server.drivers.egress.policy import Destination, EgressAction, EgressDecision
 from sandbox_server.drivers.egress.protected_addresses import Address, parse_address
 from sandbox_server.drivers.egress.upstream import Upstream
 from sandbox_server.egress import dialer
@@ -13,7 +13,7 @@ from sandbox_server.egress.resolver import Resolver
 from tests.egress_namespaces import NetworkBox
 
 pytestmark = pytest.mark.anyio
-DENIED = EgressDecision(RuleAction.DENY, "rule")
+DENIED = EgressDecision(EgressAction.DENY, "rule")
 
 
 class _Names(Resolver):

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressDecision, HttpRequest, RuleAction
+from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressAction, EgressDecision, HttpRequest
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from sandbox_server.egress.open_flow import OpenFlow, refusal_of, told_of
 
@@ -21,7 +21,7 @@ class Relayed:
 
 
 def flow(rule: str = "api", approved: str = "") -> OpenFlow:
-    return OpenFlow(7, PLACE, ip_address("203.0.113.5"), EgressDecision(RuleAction.ALLOW, rule), Relayed(), approved=approved)
+    return OpenFlow(7, PLACE, ip_address("203.0.113.5"), EgressDecision(EgressAction.ALLOW, rule), Relayed(), approved=approved)
 
 
 def test_it_tells_of_its_place_rule_and_bytes() -> None:
@@ -33,10 +33,10 @@ def test_it_tells_of_its_place_rule_and_bytes() -> None:
 @pytest.mark.parametrize(
     ("decision", "goes_on"),
     [
-        (EgressDecision(RuleAction.ALLOW, "other"), True),
-        (EgressDecision(RuleAction.ASK, "asks"), True),
-        (EgressDecision(RuleAction.ASK, "asks too"), False),
-        (EgressDecision(RuleAction.DENY, "asks"), False),
+        (EgressDecision(EgressAction.ALLOW, "other"), True),
+        (EgressDecision(EgressAction.ASK, "asks"), True),
+        (EgressDecision(EgressAction.ASK, "asks too"), False),
+        (EgressDecision(EgressAction.DENY, "asks"), False),
     ],
 )
 def test_an_approval_holds_for_the_rule_that_asked(decision: EgressDecision, *, goes_on: bool) -> None:
@@ -50,6 +50,6 @@ def test_of_a_connection_whose_owner_is_unknown_nothing_is_invented() -> None:
 
 
 def test_a_refusal_names_the_request_and_the_rule() -> None:
-    refused = refusal_of(PLACE, HttpRequest("POST", "/x"), EgressDecision(RuleAction.DENY, "default"))
+    refused = refusal_of(PLACE, HttpRequest("POST", "/x"), EgressDecision(EgressAction.DENY, "default"))
     assert "POST /x is not allowed (default)" in str(refused)
     assert refused.rule == "default"

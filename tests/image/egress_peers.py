@@ -206,6 +206,13 @@ class EgressHosts:
         done = self.sandbox.run("bash", "-c", f"cd /tmp; {script}", user=user)
         return done.stdout + done.stderr
 
+    def expect_refusal(self, attempt: str, user: str, refusal: str) -> None:
+        """Run a script that is refused, and says so."""
+        said = self.run(attempt, user)
+        assert refusal in said, said
+        assert "WENT THROUGH" not in said
+        assert "served by" not in said
+
 
 def deny_all_but(peer: Peer) -> str:
     """A policy that allows one host and denies everything else."""

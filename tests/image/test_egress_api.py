@@ -250,6 +250,17 @@ def inside(network: Network) -> dict[str, Any]:
     return {"name": "peers", "action": "allow", "cidrs": [f"{network.peer.address}/32"], "ports": [80, 443]}
 
 
+def test_who_ends_a_temporary_rule_is_recorded(network: Network) -> None:
+    granted = network.sandbox.request("POST", "/v1/egress/grants", json={"host": "ended.example", "port": 80}).json()["data"]["grant"]
+    network.sandbox.request("DELETE", f"/v1/egress/grants/{granted['id']}").raise_for_status()
+
+    def recorded() -> list[str]:
+        events = network.get("/v1/recorder/events", kind="egress")["events"]
+        return sorted(each["change"] for each in events if each["event"] == "policy" and each.get("host") == "ended.example")
+
+    until(lambda: recorded() == ["grant", "revoke"], 30, lambda: str(recorded()))
+
+
 def test_an_agent_asks_for_a_host_and_a_person_allows_it_for_ever(network: Network) -> None:
     network.patch({"append": [inside(network)]})
     before = network.sandbox.request("GET", POLICY).headers["etag"]

@@ -145,6 +145,7 @@ def test_the_api_changes_the_policy_at_once_and_lists_what_it_denied(name: str, 
 def test_the_doctor_says_that_rules_hold(ruled: EgressHosts) -> None:
     found = doctor(ruled.sandbox)
     assert found["status"] == "holds", found
+    assert ruled.sandbox.request("GET", "/v1/egress/status").json()["data"]["enforcement"] == "rules"
     assert "every connection of the agent's programs is decided by the policy" in found["detail"]
 
 
@@ -237,6 +238,7 @@ def test_a_program_that_connects_by_itself_goes_round_a_proxy_and_the_doctor_say
     assert proxied.run("curl -sS -m 20 --noproxy '*' http://evil.example/", "gem") == "served by witness"
     found = doctor(proxied.sandbox)
     assert found["status"] == "lost"
+    assert proxied.sandbox.request("GET", "/v1/egress/status").json()["data"]["enforcement"] == "proxy"
     assert "only programs that use the proxy of their environment ask the policy" in found["detail"]
     assert "--cap-add NET_ADMIN with ALLOW_SUDO=false" in found["hint"]
 

@@ -48,6 +48,13 @@ class FirstBytes:
         elif self.unfinished:
             self.problem = self.problem or "the first message did not come in time"
 
+    def end(self) -> None:
+        """Decide with what has come, because the client says nothing more: what is no message yet becomes none."""
+        if self.protocol is None:
+            self.protocol = AppProtocol.TCP
+        elif self.unfinished:
+            self.problem = self.problem or "the first message has no end"
+
     @property
     def unfinished(self) -> bool:
         """Whether a message of HTTP or TLS has begun and not ended."""

@@ -33,7 +33,7 @@ def any_path_matches(globs: Iterable[str], path: str) -> bool:
     return any(patterns.glob(glob, paths=True).fullmatch(path) for glob in globs)
 
 
-class RuleAction(enum.StrEnum):
+class EgressAction(enum.StrEnum):
     """What a rule does with a connection."""
 
     ALLOW = "allow"
@@ -93,14 +93,10 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
-class EgressRule:
-    """A rule. Empty fields match everything, but one of `hosts` and `networks` is given."""
+class RuleScope:
+    """What a rule does, and with which connections to its hosts and networks. Empty fields match everything."""
 
-    name: str
-    action: RuleAction
-    hosts: tuple[str, ...] = ()
-    """Names, `*.` and a name for all names below it, or `*` for all names."""
-    networks: tuple[Network, ...] = ()
+    action: EgressAction
     ports: tuple[tuple[int, int], ...] = ()
     """First and last port of each range."""
     protocols: tuple[AppProtocol, ...] = ()
@@ -116,16 +112,11 @@ class EgressRule:
 
     @property
     def inspects(self) -> bool:
-        """Whether the rule compares requests, for which these have to be read."""
+        """Whether requests are compared, for which these have to be read."""
         return bool(self.methods or self.paths)
 
-    @property
-    def opens_tls(self) -> bool:
-        """Whether TLS has to be opened for what the rule compares."""
-        return self.inspects and bool(self.hosts) and (not self.protocols or AppProtocol.TLS in self.protocols)
-
     def holds(self, tasks: frozenset[str], now: float) -> bool:
-        """Whether the rule is in force."""
+        """Whether a rule with this scope is in force."""
         return (not self.task or self.task in tasks) and (self.until is None or now < self.until)
 
     def covers(self, destination: Destination) -> bool:
@@ -133,7 +124,7 @@ class EgressRule:
         port = destination.port
         if self.ports and not any(first <= port <= last for first, last in self.ports):
             return False
-        usual = _USUAL.get(port, destination.protocol) if self.action is not RuleAction.DENY else destination.protocol
+        usual = _USUAL.get(port, destination.protocol) if self.action is not EgressAction.DENY else destination.protocol
         return destination.protocol in self.protocols if self.protocols else destination.protocol == usual
 
     def covers_request(self, request: HttpRequest) -> bool:
@@ -144,10 +135,27 @@ class EgressRule:
 
 
 @dataclass(frozen=True, slots=True)
+class EgressRule:
+    """A rule: a scope, which rules may share, and one of `hosts` and `networks` at least."""
+
+    name: str
+    scope: RuleScope
+    hosts: tuple[str, ...] = ()
+    """Names, `*.` and a name for all names below it, or `*` for all names."""
+    networks: tuple[Network, ...] = ()
+
+    @property
+    def opens_tls(self) -> bool:
+        """Whether TLS has to be opened for what the rule compares."""
+        scope = self.scope
+        return scope.inspects and bool(self.hosts) and (not scope.protocols or AppProtocol.TLS in scope.protocols)
+
+
+@dataclass(frozen=True, slots=True)
 class EgressDecision:
     """What happens to a connection, and the rule that says so."""
 
-    action: RuleAction
+    action: EgressAction
     rule: str
     learned: bool = False
     """Whether only the mode `learn` allows it."""
@@ -160,7 +168,7 @@ class EgressDecision:
     @property
     def allowed(self) -> bool:
         """Whether the connection is made without asking anybody."""
-        return self.action is RuleAction.ALLOW
+        return self.action is EgressAction.ALLOW
 
 
 @dataclass(frozen=True)
@@ -174,7 +182,7 @@ class OrderedRules:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([(rule.hosts, rule.networks) for rule in self.rules]))
-        object.__setattr__(self, "_ends", tuple(sorted({rule.until for rule in self.rules if rule.until is not None})))
+        object.__setattr__(self, "_ends", tuple(sorted({rule.scope.until for rule in self.rules if rule.scope.until is not None})))
 
     def first(self, destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None = None) -> EgressRule | None:
         """Return the first rule that matches: by name, or by address if the destination has no name."""
@@ -197,30 +205,30 @@ class OrderedRules:
     def _first_of(
         self, bucket: Iterable[int], destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None
     ) -> int | None:
-        return next((order for order in bucket if _matches(self.rules[order], destination, tasks, now, request)), None)
+        return next((order for order in bucket if _matches(self.rules[order].scope, destination, tasks, now, request)), None)
 
 
-def _matches(rule: EgressRule, destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None) -> bool:
-    if not (rule.holds(tasks, now) and rule.covers(destination)):
+def _matches(scope: RuleScope, destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None) -> bool:
+    if not (scope.holds(tasks, now) and scope.covers(destination)):
         return False
-    if not (rule.inspects and request):
+    if not (scope.inspects and request):
         return True
     if request.ambiguous:
-        return rule.action is RuleAction.DENY
-    return rule.covers_request(request)
+        return scope.action is EgressAction.DENY
+    return scope.covers_request(request)
 
 
 @dataclass(frozen=True)
 class EgressPolicy:
     """A policy. Replacing it means making another one."""
 
-    default: RuleAction = RuleAction.DENY
+    default: EgressAction = EgressAction.DENY
     mode: EgressMode = EgressMode.ENFORCE
     own: OrderedRules = OrderedRules()
     """The rules of the document."""
     upstreams: Mapping[str, Upstream] = field(default_factory=dict, repr=False)
     """Upstream proxies by name."""
-    ech: RuleAction = RuleAction.DENY
+    ech: EgressAction = EgressAction.DENY
     """Whether a ClientHello may have an Encrypted Client Hello, which hides the name from this policy."""
     temporary: OrderedRules = OrderedRules()
     """Rules in front of them. They change more often, and indexing them does not index the others again."""
@@ -251,8 +259,8 @@ class EgressPolicy:
         rule = self._first(to_address, tasks, now)
         if refused := self._protected(address, rule):
             return refused
-        if rule and rule.action is RuleAction.DENY and self.mode is EgressMode.ENFORCE:
-            return EgressDecision(RuleAction.DENY, rule.name)
+        if rule and rule.scope.action is EgressAction.DENY and self.mode is EgressMode.ENFORCE:
+            return EgressDecision(EgressAction.DENY, rule.name)
         return None
 
     @property
@@ -272,14 +280,14 @@ class EgressPolicy:
     def _by_rule(self, rule: EgressRule | None, request: HttpRequest | None) -> EgressDecision:
         if rule is None:
             return EgressDecision(self.default, DEFAULT_RULE)
-        if rule.inspects and request is None:
-            return EgressDecision(RuleAction.DENY, rule.name, inspect=True)
-        return EgressDecision(rule.action, rule.name, by_request=rule.inspects, upstream=rule.upstream)
+        if rule.scope.inspects and request is None:
+            return EgressDecision(EgressAction.DENY, rule.name, inspect=True)
+        return EgressDecision(rule.scope.action, rule.name, by_request=rule.scope.inspects, upstream=rule.scope.upstream)
 
     def _learned(self, decision: EgressDecision) -> EgressDecision:
         if decision.allowed or self.mode is EgressMode.ENFORCE:
             return decision
-        return EgressDecision(RuleAction.ALLOW, decision.rule, learned=True)
+        return EgressDecision(EgressAction.ALLOW, decision.rule, learned=True)
 
     def _protected(self, address: Address, rule: EgressRule | None) -> EgressDecision | None:
         """Deny a protected address unless the rule that decides names it and does not deny it."""
@@ -289,4 +297,4 @@ class EgressPolicy:
         named = rule and any(
             address in network and block.named_by(network) for network in rule.networks if network.version == address.version
         )
-        return None if named and rule and rule.action is not RuleAction.DENY else EgressDecision(RuleAction.DENY, PROTECTED_RULE)
+        return None if named and rule and rule.scope.action is not EgressAction.DENY else EgressDecision(EgressAction.DENY, PROTECTED_RULE)

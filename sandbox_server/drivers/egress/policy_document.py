@@ -5,25 +5,26 @@
 
 import ipaddress
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, cast
 
 from sandbox_server.drivers.egress.host_names import normal_form
-from sandbox_server.drivers.egress.json_objects import pointer_token, unique_fields
+from sandbox_server.drivers.egress.json_objects import pointer_token
 from sandbox_server.drivers.egress.named_sets import HOST_SETS
 from sandbox_server.drivers.egress.policy import (
     DEFAULT_RULE,
     PROTECTED_RULE,
     AppProtocol,
+    EgressAction,
     EgressMode,
     EgressPolicy,
     EgressRule,
     OrderedRules,
-    RuleAction,
+    RuleScope,
     any_path_matches,
 )
+from sandbox_server.drivers.egress.policy_text import JsonArray, decode_policy
 from sandbox_server.drivers.egress.protected_addresses import Network
 from sandbox_server.drivers.egress.rule_index import BELOW, EVERY_NAME
 from sandbox_server.drivers.egress.upstream import Upstream, parse_upstream
@@ -56,7 +57,7 @@ def parse_policy(text: str | bytes) -> EgressPolicy:
     if len(text) > MAX_BYTES:
         raise EgressPolicyError([("", f"a policy has at most {MAX_BYTES} bytes")])
     try:
-        document = json.loads(text, object_pairs_hook=unique_fields)
+        document = decode_policy(text if isinstance(text, str) else text.decode(json.detect_encoding(text)))
     except (ValueError, RecursionError) as error:
         raise EgressPolicyError([("", f"not JSON: {error}")]) from None
     return read_policy(document)
@@ -79,14 +80,16 @@ class _PolicyReader:
         self._upstreams: dict[str, Upstream] = {}
         self._total = 0
         self._names = {DEFAULT_RULE, PROTECTED_RULE}
+        self._scopes: dict[RuleScope, RuleScope] = {}
+        """One of equal ones: most of thousands of rules differ in name and hosts alone."""
 
     def policy(self, document: object) -> EgressPolicy | None:
         fields = self._object("", document, _TOP)
         if fields is None:
             return None
-        default = self._choice("/default", fields.get("default", "deny"), {RuleAction.ALLOW, RuleAction.DENY})
+        default = self._choice("/default", fields.get("default", "deny"), {EgressAction.ALLOW, EgressAction.DENY})
         mode = self._choice("/mode", fields.get("mode", "enforce"), set(EgressMode))
-        ech = self._choice("/ech", fields.get("ech", "deny"), {RuleAction.ALLOW, RuleAction.DENY})
+        ech = self._choice("/ech", fields.get("ech", "deny"), {EgressAction.ALLOW, EgressAction.DENY})
         self._read_upstreams(fields.get("upstreams", {}))
         rules = self._rules(fields.get("rules", []))
         if self.errors or not (default and mode and ech):
@@ -107,7 +110,7 @@ class _PolicyReader:
             self._fail(f"{pointer}/{pointer_token(name[:MAX_TEXT])}", f"unknown field; known are {', '.join(sorted(known))}")
         return cast(Mapping[str, object], value)
 
-    def _choice[T: (RuleAction, EgressMode, AppProtocol)](self, pointer: str, value: object, among: set[T]) -> T | None:
+    def _choice[T: (EgressAction, EgressMode, AppProtocol)](self, pointer: str, value: object, among: set[T]) -> T | None:
         found = next((one for one in among if one.value == value), None)
         if found is None:
             self._fail(pointer, f"must be one of {', '.join(sorted(one.value for one in among))}")
@@ -119,14 +122,14 @@ class _PolicyReader:
         self._fail(pointer, f"must be a text of at most {MAX_TEXT} printable characters")
         return ""
 
-    def _list(self, pointer: str, value: object, limit: int = MAX_ENTRIES) -> list[object]:
-        if not isinstance(value, list):
+    def _list(self, pointer: str, value: object, limit: int = MAX_ENTRIES) -> Iterable[object]:
+        if not isinstance(value, list | JsonArray):
             self._fail(pointer, "must be a list")
         elif len(value) > limit:
             self._fail(pointer, f"at most {limit} entries are allowed, and this has {len(value)}")
         else:
             return value
-        return []
+        return ()
 
     def _each[T](self, pointer: str, value: object, read: Callable[[object], T]) -> tuple[T, ...]:
         """Read each entry of a list. `read` raises ValueError with what is wrong, or TypeError for another kind of value."""
@@ -172,14 +175,13 @@ class _PolicyReader:
         self._total += len(hosts) + len(networks)
         if not any(fields.get(name) for name in ("hosts", "cidrs", "sets")):
             self._fail(at, 'needs one of hosts, cidrs and sets; hosts ["*"] means every name')
-        return EgressRule(
-            name=self._name(f"{at}/name", fields.get("name", f"rule {number}")),
-            action=self._choice(f"{at}/action", fields.get("action"), set(RuleAction)) or RuleAction.DENY,
-            hosts=hosts,
-            networks=networks,
-            ports=_shared(ports or tuple(sorted({(port, port) for name in sets for port in HOST_SETS[name].ports}))),
+        scope = RuleScope(
+            action=self._choice(f"{at}/action", fields.get("action"), set(EgressAction)) or EgressAction.DENY,
+            ports=ports or tuple(sorted({(port, port) for name in sets for port in HOST_SETS[name].ports})),
             **self._narrower(at, fields),
         )
+        name = self._name(f"{at}/name", fields.get("name", f"rule {number}"))
+        return EgressRule(name, self._scopes.setdefault(scope, scope), hosts, networks)
 
     def _name(self, pointer: str, value: object) -> str:
         """Read a rule's name, by which events and approvals tell it from others."""
@@ -219,12 +221,6 @@ class _PolicyReader:
         if name and name not in self._upstreams:
             self._fail(pointer, f"no upstream {name!r} in /upstreams")
         return name
-
-
-@lru_cache(1024)
-def _shared(ports: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Return one and the same value for equal ones: most of thousands of rules are for the same few ports."""
-    return ports
 
 
 def _text_of(entry: object) -> str:

@@ -26,7 +26,7 @@ FOLDED = frozenset({"host", "file"})
 _PORT = re.compile("[^:]+:[0-9]+")
 
 type ActSubject = Literal["shell", "navigation", "download", "submit", "tool"]
-type RuleAction = Literal["allow", "ask", "deny"]
+type ApprovalAction = Literal["allow", "ask", "deny"]
 type ActFields = Mapping[str, Sequence[str]]
 """What a rule is compared with, by name: several texts where one act has several names."""
 
@@ -93,7 +93,7 @@ class ApprovalRule(StrictModel):
     """Unique. Questions and refusals name it."""
     subject: ActSubject
     match: ApprovalMatch = ApprovalMatch()
-    action: RuleAction = "ask"
+    action: ApprovalAction = "ask"
     on_timeout: TimeoutAction = "deny"
     """What follows if nobody answers in time."""
     seconds: Annotated[float, Field(ge=1, le=3600)] | None = None

@@ -56,15 +56,12 @@ class GrantedAnswers:
         grants: EgressGrants,
         tasks: RunningTasks,
         durations: GrantDurations,
-        changed: Callable[[str, str], None],
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`changed` is told who granted something, and which rule it is."""
         self._policy = policy
         self._grants = grants
         self._tasks = tasks
         self._durations = durations
-        self._changed = changed
         self._now = now
 
     async def put(
@@ -87,7 +84,6 @@ class GrantedAnswers:
             seconds = self._durations.task if answer == "task" else self._durations.once
             until = self._now() + seconds
             grant = await self._grants.add(place, by, action="deny" if denies else "allow", until=until, request=request)
-        self._changed(by, grant.rule)
         return Granted(grant.rule, grant)
 
     async def _always(self, place: EgressDestination, by: str, *, denies: bool, request: tuple[str, str] | None) -> Granted:
@@ -103,7 +99,7 @@ class GrantedAnswers:
             name = _unused(name[:200], used)
             return {**document, "rules": [{"name": name, **rule}, *rules]}
 
-        await self._policy.change(by, "always", add, ANY_VERSION)
+        await self._policy.change(by, "always", add, ANY_VERSION, place)
         return Granted(name)
 
     def task_of(self, caller: str | None) -> str | None:

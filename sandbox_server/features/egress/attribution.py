@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -16,6 +17,8 @@ BURST_SECONDS = 0.5
 """How long lookups may take at once after a quiet time."""
 MAX_PENDING = 256
 """Connections that may wait for a lookup. Others stay unknown."""
+MAX_KNOWN = 1024
+"""Sockets whose programs are remembered: of connections that have been accepted, before anything is decided on them."""
 MAX_ASKED = 64
 """Inodes of one lookup."""
 MAX_COMMAND = 200
@@ -28,9 +31,13 @@ type SocketLookup = Callable[[Sequence[int]], Awaitable[Mapping[str, Mapping[str
 class ConnectionAttribution:
     """Looks up the programs of connections; an asynchronous context manager. `found` is called with each that it knows now."""
 
-    def __init__(self, lookup: SocketLookup, found: Callable[[Connection], None] = lambda _: None) -> None:
+    def __init__(self, lookup: SocketLookup, found: Callable[[Connection], None] = lambda _: None, desktop_uid: int | None = None) -> None:
+        """Connections of the user `desktop_uid` are not looked up before they are wanted."""
         self._lookup = lookup
         self._found = found
+        self._desktop_uid = desktop_uid
+        self._known: OrderedDict[int, Mapping[str, Any]] = OrderedDict()
+        """Owners of sockets that were found, the oldest first."""
         self._pending: dict[int, list[Connection]] = {}
         self._wanted = asyncio.Event()
         self._looked = asyncio.Event()
@@ -44,12 +51,27 @@ class ConnectionAttribution:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
 
+    def hear(self, event: Mapping[str, Any]) -> None:
+        """Take an event: the socket of a connection that was just accepted is looked up while its program is still there."""
+        if event.get("event") == "accepted" and event["uid"] != self._desktop_uid:
+            self._ask_of(event["inode"])
+
     def want(self, connection: Connection) -> None:
         """Look up a connection soon, if that is possible."""
-        if connection.process or connection.session or not connection.inode or len(self._pending) >= MAX_PENDING:
+        if connection.process or connection.session or not connection.inode:
             return
-        self._pending.setdefault(connection.inode, []).append(connection)
+        if known := self._known.get(connection.inode):
+            self._note(connection, known)
+        elif self._ask_of(connection.inode):
+            self._pending[connection.inode].append(connection)
+
+    def _ask_of(self, inode: int) -> bool:
+        """Look up a socket soon; False if too many wait."""
+        if inode not in self._pending and len(self._pending) >= MAX_PENDING:
+            return False
+        self._pending.setdefault(inode, [])
         self._wanted.set()
+        return True
 
     async def settled(self, connection: Connection, seconds: float) -> None:
         """Wait until a connection was looked up, for a bounded time."""
@@ -80,13 +102,19 @@ class ConnectionAttribution:
         with suppress(Failure):
             found = await self._lookup(asked)
         for inode in asked:
-            known = found.get(str(inode))
-            for connection in self._pending.pop(inode, []):
-                if known:
+            waiting, known = self._pending.pop(inode, []), found.get(str(inode))
+            if known:
+                self._remember(inode, known)
+                for connection in waiting:
                     self._note(connection, known)
         if self._pending:
             self._wanted.set()
         self._looked.set()
+
+    def _remember(self, inode: int, known: Mapping[str, Any]) -> None:
+        self._known[inode] = known
+        if len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
 
     def _note(self, connection: Connection, known: Mapping[str, Any]) -> None:
         connection.process = ConnectionProcess(pid=int(known["pid"]), command=_printable(str(known["command"]), MAX_COMMAND))

@@ -54,12 +54,19 @@ class EgressGrant(Model):
     at: float
 
 
+type GrantChanged = Callable[[str, Literal["grant", "revoke"], EgressGrant], None]
+"""Is told who put a rule in force or withdrew it."""
+
+
 class EgressGrants:
     """Keeps the rules over restarts, and gives them to the egress process."""
 
-    def __init__(self, file: JsonFile, client: EgressClient, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, file: JsonFile, client: EgressClient, changed: GrantChanged = lambda *_: None, now: Callable[[], float] = time.time
+    ) -> None:
         self._file = file
         self._client = client
+        self._changed = changed
         self._now = now
         self._grants: list[EgressGrant] | None = None
         self._changing = asyncio.Lock()
@@ -85,17 +92,16 @@ class EgressGrants:
             if len(kept) >= MAX_GRANTS:
                 raise ResourceExhausted(f"at most {MAX_GRANTS} temporary rules hold at once: remove some", limit=MAX_GRANTS)
             made = self._made(place, by, action, until, task, request)
-            await self._replace([made, *kept])
+            await self._replace([made, *kept], lambda: self._changed(by, "grant", made))
         return made
 
-    async def remove(self, grant: str) -> EgressGrant:
+    async def remove(self, grant: str, by: str) -> None:
         """Withdraw one; raises NotFound and Unavailable."""
         async with self._changing:
             found = next((each for each in self.all() if each.id == grant), None)
             if found is None:
                 raise NotFound(f"there is no temporary rule {grant!r}", id=grant)
-            await self._replace([each for each in self.all() if each is not found])
-        return found
+            await self._replace([each for each in self.all() if each is not found], lambda: self._changed(by, "revoke", found))
 
     async def give(self) -> None:
         """Give the egress process, which has just come, the rules that hold. Raises Unavailable."""
@@ -128,12 +134,14 @@ class EgressGrants:
             at=self._now(),
         )
 
-    async def _replace(self, grants: list[EgressGrant]) -> None:
+    async def _replace(self, grants: list[EgressGrant], changed: Callable[[], None]) -> None:
+        """Put rules in force and keep them; `changed` is called once they are in force, whether they can be kept or not."""
         try:
             await self._client.ask("grants", rules=[rule_of(grant) for grant in grants])
         except EgressPolicyError as error:
             raise InvalidArgument(f"this is no rule: {error}") from None
         self._grants = grants
+        changed()
         try:
             await asyncio.to_thread(self._file.write, [grant.model_dump() for grant in grants])
         except OSError as error:

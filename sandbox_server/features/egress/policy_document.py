@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from sandbox_server.core.entity_tags import require_version
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.drivers.egress.policy_document import EgressPolicyError
+from sandbox_server.features.egress.grants import EgressDestination
 from sandbox_server.features.egress.merge_patch import PolicyDocument, wrong
 
 MASK = "***"
@@ -18,8 +19,8 @@ EMPTY: PolicyDocument = {"default": "deny"}
 """What the egress process enforces while it has no document."""
 
 type Change = Callable[[PolicyDocument], PolicyDocument]
-type Changed = Callable[[str, str, str, int], None]
-"""Is told of a change: who, by what, the new ETag, and how many connections it cut."""
+type Changed = Callable[[str, str, str, int, EgressDestination | None], None]
+"""Is told of a change: who, by what, the new ETag, how many connections it cut, and the destination if it is about one."""
 
 
 class PolicyInForce:
@@ -32,10 +33,12 @@ class PolicyInForce:
 
     async def read(self) -> tuple[PolicyDocument, str]:
         """Return the document, with its passwords, and its ETag. Raises Unavailable."""
-        document = (await self._client.ask("document"))["policy"] or EMPTY
+        document = json.loads((await self._client.ask("document"))["policy"]) or EMPTY
         return document, etag_of(document)
 
-    async def change(self, by: str, how: str, change: Change, version: str | None) -> tuple[PolicyDocument, str, int]:
+    async def change(
+        self, by: str, how: str, change: Change, version: str | None, about: EgressDestination | None = None
+    ) -> tuple[PolicyDocument, str, int]:
         """Put in force what `change` makes of the document; returns it with its ETag and how many connections were cut.
 
         `version` is an `If-Match`. Raises PreconditionRequired without one, PreconditionFailed for another version,
@@ -47,12 +50,12 @@ class PolicyInForce:
             made = named(with_passwords(change(named(document)), document))
             cut = await self._put(made)
         etag = etag_of(made)
-        self._changed(by, how, etag, cut)
+        self._changed(by, how, etag, cut, about)
         return made, etag, cut
 
     async def _put(self, document: PolicyDocument) -> int:
         try:
-            return int((await self._client.ask("policy", policy=document))["cut"])
+            return int((await self._client.ask("policy", policy=json.dumps(document)))["cut"])
         except EgressPolicyError as error:
             raise wrong(error.errors) from None
 

@@ -118,9 +118,9 @@ class EgressPolicyOperations:
         return GrantedAccess(rule=granted.rule, grant=granted.grant, etag=etag)
 
     @operation("DELETE /v1/egress/grants/{id}", scope="admin")
-    async def revoke_access(self, request: GrantRef) -> None:
+    async def revoke_access(self, request: GrantRef, call: Call) -> None:
         """Withdraw a temporary rule. Open connections that the policy denies without it are cut."""
-        await self._grants.remove(request.id)
+        await self._grants.remove(request.id, call.caller.name)
 
     @operation("GET /v1/egress/proposal", scope="admin")
     async def get_egress_proposal(self) -> EgressProposal:

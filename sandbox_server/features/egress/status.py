@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from sandbox_server.core import Failure, Model, operation
+from sandbox_server.drivers.box.isolation import EgressEnforcement
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.features.egress.proposal import LearnedDestinations
 from sandbox_server.features.egress.tasks import EgressTask, RunningTasks
@@ -11,9 +12,12 @@ from sandbox_server.features.egress.tasks import EgressTask, RunningTasks
 
 class EgressStatus(Model):
     enabled: bool
-    """Whether the sandbox enforces a policy."""
+    """Whether there is a policy. What holds programs to it is `enforcement`."""
+    enforcement: EgressEnforcement
+    """`namespace`: every program is under the policy, root's too. `rules`: root is exempt, and `sudo` makes the agent that.
+    `proxy`: not enforced, because only programs that use the proxy of their environment ask. `off`: there is no policy."""
     running: bool
-    """Whether the egress process answers. While it does not, nothing leaves the box."""
+    """Whether the egress process answers. While it does not, what is enforced lets nothing out."""
     reason: str
     """Why it is not enabled or not running; else empty."""
     mode: Literal["enforce", "learn"] | None
@@ -44,14 +48,15 @@ class EgressStatusReader:
 
     tag = "egress"
 
-    def __init__(self, client: EgressClient, tasks: RunningTasks, learned: LearnedDestinations) -> None:
+    def __init__(self, client: EgressClient, tasks: RunningTasks, learned: LearnedDestinations, enforcement: EgressEnforcement) -> None:
         self._client = client
+        self._enforcement = enforcement
         self._tasks = tasks
         self._learned = learned
 
     @operation("GET /v1/egress/status", scope="view")
     async def egress_status(self) -> EgressStatus:
-        """Report whether an egress policy is enforced, and what it does now."""
+        """Report whether an egress policy is enforced, on whom, and what it does now."""
         if self._client.off:
             return self._described({}, enabled=False, reason=self._client.off)
         try:
@@ -63,6 +68,7 @@ class EgressStatusReader:
         counts = {name: told.get(name, 0) for name in ("rules", "grants", "open", "asking", "names")}
         return EgressStatus(
             enabled=enabled,
+            enforcement=self._enforcement if enabled else "off",
             running=bool(told),
             reason=reason,
             mode=told.get("mode"),

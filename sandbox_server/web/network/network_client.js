@@ -6,6 +6,7 @@ const ROOT = "/v1/egress";
 /**
  * @typedef {object} EgressStatus
  * @property {boolean} enabled
+ * @property {"namespace" | "rules" | "proxy" | "off"} enforcement what holds programs to it: `rules` exempt root, and of `proxy` programs only ask
  * @property {boolean} running
  * @property {string} reason why it is not enabled or not running
  * @property {"enforce" | "learn" | null} mode

@@ -11,9 +11,11 @@ import { translate, translateCount } from "./strings.js";
 /** @param {EgressStatus} status @param {Policy} [policy] where the reader may see it @returns {{text: string, tone: Tone}} */
 export function policySentence(status, policy) {
   if (!status.enabled) return { text: translate("notEnforced", { reason: status.reason }), tone: "waiting" };
-  if (!status.running) return { text: translate("notRunning"), tone: "bad" };
+  const asked = status.enforcement === "proxy";
+  if (!status.running) return { text: translate(asked ? "proxyNotRunning" : "notRunning"), tone: "bad" };
   if (status.mode === "learn") return { text: translateCount("learning", status.learned), tone: "waiting" };
-  return { text: status.default === "allow" ? allowing(policy) : denying(status, policy), tone: "good" };
+  const exempt = asked ? translate("onlyAsked") : status.enforcement === "rules" ? translate("rootExempt") : "";
+  return { text: `${status.default === "allow" ? allowing(policy) : denying(status, policy)}${exempt}`, tone: asked ? "waiting" : "good" };
 }
 
 /** @param {Policy} [policy] */

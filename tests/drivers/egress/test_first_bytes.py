@@ -91,6 +91,16 @@ def test_what_does_not_come_in_time_is_a_problem(sent: bytes) -> None:
     assert "in time" in mismatch(first)
 
 
+@pytest.mark.parametrize(
+    ("sent", "problem"), [(b"\r\n", ""), (b"G", ""), (b"\x16", ""), (b"GET / HTTP/1.1\r\nHost", "the first message has no end")]
+)
+def test_what_has_no_end_is_no_message(sent: bytes, problem: str) -> None:
+    first = FirstBytes()
+    assert not first.feed(sent)
+    first.end()
+    assert (first.problem, first.protocol) == (problem, AppProtocol.HTTP if problem else AppProtocol.TCP)
+
+
 def test_a_client_that_says_nothing_may_wait_for_its_server() -> None:
     first = FirstBytes()
     first.give_up()

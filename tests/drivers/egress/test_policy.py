@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressPolicy, HttpRequest, RuleAction
+from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressAction, EgressPolicy, HttpRequest
 from sandbox_server.drivers.egress.policy_document import read_policy
 from sandbox_server.drivers.egress.protected_addresses import parse_address
 
@@ -137,7 +137,7 @@ def test_learning_allows_what_would_be_denied_and_says_so() -> None:
 
 
 def test_a_rule_that_asks_is_neither_allowed_nor_denied() -> None:
-    assert policy({"action": "ask", "hosts": ["a"]}).decide(to("a")).action is RuleAction.ASK
+    assert policy({"action": "ask", "hosts": ["a"]}).decide(to("a")).action is EgressAction.ASK
 
 
 def test_a_rule_about_requests_denies_what_is_not_opened() -> None:

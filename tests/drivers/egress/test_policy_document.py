@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.drivers.egress import policy_document
-from sandbox_server.drivers.egress.policy import AppProtocol, EgressMode, RuleAction
+from sandbox_server.drivers.egress.policy import AppProtocol, EgressAction, EgressMode
 from sandbox_server.drivers.egress.policy_document import EgressPolicyError, parse_policy, read_policy
 
 
@@ -23,7 +23,7 @@ def pointers(document: object) -> list[str]:
 
 def test_an_empty_document_denies_everything() -> None:
     policy = parse_policy("{}")
-    assert (policy.default, policy.mode, policy.rules, policy.ech) == (RuleAction.DENY, EgressMode.ENFORCE, (), RuleAction.DENY)
+    assert (policy.default, policy.mode, policy.rules, policy.ech) == (EgressAction.DENY, EgressMode.ENFORCE, (), EgressAction.DENY)
 
 
 def test_a_rule_is_read_with_all_its_fields() -> None:
@@ -42,18 +42,19 @@ def test_a_rule_is_read_with_all_its_fields() -> None:
     [found] = read_policy(document | {"upstreams": {"out": "socks5://u:p@proxy.example"}}).rules
     assert found.hosts == ("api.example", "*.xn--bcher-kva.example", "*")
     assert [str(network) for network in found.networks] == ["10.0.0.0/8", "fd00::/8", "192.0.2.1/32"]
-    assert found.ports == ((443, 443), (8000, 8999))
-    assert found.protocols == (AppProtocol.TLS, AppProtocol.HTTP)
-    assert found.methods == ("GET",)
-    assert (found.paths, found.task, found.until, found.upstream) == (("/v1/**",), "t1", 1769860800.0, "out")
+    scope = found.scope
+    assert scope.ports == ((443, 443), (8000, 8999))
+    assert scope.protocols == (AppProtocol.TLS, AppProtocol.HTTP)
+    assert scope.methods == ("GET",)
+    assert (scope.paths, scope.task, scope.until, scope.upstream) == (("/v1/**",), "t1", 1769860800.0, "out")
 
 
 def test_a_set_brings_its_hosts_and_its_ports_unless_the_rule_has_some() -> None:
     [found] = read_policy({"rules": [{"action": "allow", "sets": ["debian"]}]}).rules
     assert "deb.debian.org" in found.hosts
-    assert found.ports == ((80, 80), (443, 443))
+    assert found.scope.ports == ((80, 80), (443, 443))
     [narrower] = read_policy({"rules": [{"action": "allow", "sets": ["debian"], "ports": [80]}]}).rules
-    assert narrower.ports == ((80, 80),)
+    assert narrower.scope.ports == ((80, 80),)
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,9 @@ class Ruling:
 def ruling(client: EgressClient, tmp_path: Path) -> Ruling:
     told: list[tuple[object, ...]] = []
     policy = PolicyInForce(client, lambda *change: told.append(change))
-    grants, tasks = EgressGrants(JsonFile(str(tmp_path / "grants.json")), client), RunningTasks(JsonFile(str(tmp_path / "tasks.json")))
-    answers = GrantedAnswers(policy, grants, tasks, GrantDurations(300, 3600), lambda *change: told.append(change))
+    grants = EgressGrants(JsonFile(str(tmp_path / "grants.json")), client, lambda by, how, grant: told.append((by, how, grant.rule)))
+    tasks = RunningTasks(JsonFile(str(tmp_path / "tasks.json")))
+    answers = GrantedAnswers(policy, grants, tasks, GrantDurations(300, 3600))
     return Ruling(policy, grants, tasks, answers, told)
 
 

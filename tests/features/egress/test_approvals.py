@@ -1,4 +1,5 @@
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -45,7 +46,7 @@ async def test_an_answer_becomes_a_rule(lab: EgressLab, ruling: Ruling, answer: 
     else:
         assert granted.grant
         assert granted.grant.until == pytest.approx(granted.grant.at + (3600 if answer == "task" else 300), abs=5)
-        assert ruling.told == [("ada", "approval g1")]
+        assert ruling.told == [("ada", "grant", "approval g1")]
 
 
 async def test_an_answer_for_a_task_holds_while_that_runs(lab: EgressLab, ruling: Ruling) -> None:
@@ -188,7 +189,7 @@ async def test_a_path_that_is_no_literal_of_a_rule_is_allowed_for_its_connection
     await lab.serve(80)
     assert await lab.said("a.example", 80, get("/*"), 5) == b"hello"
     assert "a.example" not in allowed(lab, "a.example", 80).partition("by ")[0]
-    assert [rule["action"] for rule in (await desk.questions._client.ask("document"))["policy"]["rules"]] == ["ask", "allow"]
+    assert [rule["action"] for rule in json.loads((await desk.questions._client.ask("document"))["policy"])["rules"]] == ["ask", "allow"]
 
 
 async def test_without_an_answer_in_time_it_is_refused_and_the_question_ends(

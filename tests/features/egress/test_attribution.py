@@ -102,6 +102,40 @@ async def test_a_daemon_that_does_not_answer_leaves_it_unknown(daemon: Daemon) -
         assert first.process
 
 
+async def test_what_is_accepted_is_looked_up_before_it_is_wanted(daemon: Daemon) -> None:
+    found: list[Connection] = []
+    async with ConnectionAttribution(daemon.look, found.append, desktop_uid=991) as attribution:
+        attribution.hear({"event": "accepted", "uid": 991, "inode": 6})
+        attribution.hear({"event": "open", "uid": 1000, "inode": 7})
+        attribution.hear({"event": "accepted", "uid": 1000, "inode": 5})
+        await eventually(lambda: attribution._known)
+        daemon.known = {}  # the program has ended
+        late = connection()
+        attribution.want(late)
+        assert late.process
+        assert (late.process.pid, late.session, found) == (12, "shell:main", [late])
+    assert daemon.asked == [[5]]
+
+
+async def test_a_connection_that_is_wanted_while_its_socket_is_looked_up_is_found(daemon: Daemon) -> None:
+    async with ConnectionAttribution(daemon.look) as attribution:
+        attribution.hear({"event": "accepted", "uid": 1000, "inode": 5})
+        wanted = connection()
+        attribution.want(wanted)
+        await attribution.settled(wanted, 20)
+        assert wanted.process
+
+
+async def test_so_many_sockets_are_remembered(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribution_module, "MAX_KNOWN", 2)
+    daemon.known = {str(inode): daemon.known["5"] for inode in (1, 2, 3)}
+    async with ConnectionAttribution(daemon.look) as attribution:
+        for inode in (1, 2, 3):
+            attribution.hear({"event": "accepted", "uid": 1000, "inode": inode})
+            await eventually(lambda: not attribution._pending)
+        assert list(attribution._known) == [2, 3]
+
+
 async def test_nobody_waits_for_a_lookup_for_ever(daemon: Daemon) -> None:
     attribution = ConnectionAttribution(daemon.look)
     waiting = connection()

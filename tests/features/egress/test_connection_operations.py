@@ -26,7 +26,7 @@ def table() -> ConnectionTable:
 
 @pytest.fixture
 def listed(client: EgressClient, table: ConnectionTable, ruling: Ruling, tmp_path: Path) -> EgressConnections:
-    status = EgressStatusReader(client, ruling.tasks, LearnedDestinations(JsonFile(str(tmp_path / "l.json"))))
+    status = EgressStatusReader(client, ruling.tasks, LearnedDestinations(JsonFile(str(tmp_path / "l.json"))), "namespace")
     return EgressConnections(client, table, status)
 
 

@@ -29,10 +29,11 @@ async def test_a_grant_holds_in_front_of_the_policy_until_it_is_withdrawn(lab: E
     assert (grant.id, grant.host, grant.by) == ("g1", "api.example", "ada")
     assert allowed(lab, "api.example") == "allow by approval g1"
     assert allowed(lab, "api.example", 80) == "deny by default"
-    await ruling.grants.remove("g1")
+    await ruling.grants.remove("g1", "bob")
     assert allowed(lab, "api.example") == "deny by default"
     with pytest.raises(NotFound):
-        await ruling.grants.remove("g1")
+        await ruling.grants.remove("g1", "bob")
+    assert ruling.told == [("ada", "grant", "approval g1"), ("bob", "revoke", "approval g1")]
 
 
 async def test_the_latest_grant_about_the_same_takes_the_place_of_earlier_ones(lab: EgressLab, ruling: Ruling) -> None:
@@ -44,13 +45,13 @@ async def test_the_latest_grant_about_the_same_takes_the_place_of_earlier_ones(l
 
 async def test_grants_outlive_server_and_process(lab: EgressLab, client: EgressClient, tmp_path: Path) -> None:
     file, clock = JsonFile(str(tmp_path / "g.json")), Clock()
-    grants = EgressGrants(file, client, clock)
+    grants = EgressGrants(file, client, now=clock)
     await grants.add(PLACE, "ada", until=2000)
     await grants.add(EgressDestination(host="b.example"), "ada", task="t")
     lab.server.policy.grant(OrderedRules())
     assert allowed(lab, "b.example") == "deny by default"
     lab.server.policy.run_tasks(["t"])
-    again = EgressGrants(file, client, clock)
+    again = EgressGrants(file, client, now=clock)
     await again.give()
     assert allowed(lab, "b.example") == "allow by approval g2"
     clock.now = 3000
@@ -92,8 +93,10 @@ async def test_nothing_is_granted_while_the_process_is_away(tmp_path: Path) -> N
 
 
 async def test_a_grant_that_cannot_be_kept_is_said_to_hold(client: EgressClient, lab: EgressLab) -> None:
+    told: list[str] = []
     with pytest.raises(Unavailable, match="cannot be kept"):
-        await EgressGrants(JsonFile("/proc/none/g.json"), client).add(PLACE, "ada", until=4e9)
+        await EgressGrants(JsonFile("/proc/none/g.json"), client, lambda _, how, __: told.append(how)).add(PLACE, "ada", until=4e9)
+    assert told == ["grant"]
     assert allowed(lab, "api.example") == "allow by approval g1"
 
 

@@ -23,7 +23,7 @@ async def test_a_change_on_the_version_that_was_read_holds_at_once_and_is_told(l
     document, changed, cut = await ruling.policy.change("ada", "put", lambda _: {"default": "deny", "rules": [RULE]}, f'"other", {etag}')
     assert (document["rules"], cut, changed == etag) == ([RULE], 0, False)
     assert allowed(lab, "docs.example") == "allow by docs"
-    assert ruling.told == [("ada", "put", changed, 0)]
+    assert ruling.told == [("ada", "put", changed, 0, None)]
 
 
 @pytest.mark.parametrize(("version", "failure"), [(None, PreconditionRequired), ('"old"', PreconditionFailed), ("", PreconditionFailed)])

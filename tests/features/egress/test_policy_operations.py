@@ -7,7 +7,7 @@ from sandbox_server.core import Call, Caller, InvalidArgument, PreconditionFaile
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.egress.connections import ConnectionTable
-from sandbox_server.features.egress.grants import EgressGrant
+from sandbox_server.features.egress.grants import EgressDestination, EgressGrant
 from sandbox_server.features.egress.policy_operations import EgressPolicyOperations, GrantAccess, GrantRef, PatchPolicy, ReplacePolicy
 from sandbox_server.features.egress.proposal import LearnedDestinations
 from sandbox_server.features.egress.tasks import TaskLease, TaskRef
@@ -101,7 +101,14 @@ async def test_access_is_granted_for_a_time_for_a_task_or_for_ever_and_withdrawn
     assert [allowed(lab, host) for host in ("a.example", "c.example")] == ["allow by approval g1", "deny by denied c.example"]
     state = (await operations.get_egress_policy(call())).data
     assert [grant.id for grant in state.grants] == ["g2", "g1"]
-    await operations.revoke_access(GrantRef(id="g1"))
+    await operations.revoke_access(GrantRef(id="g1"), OWNER)
+    about = EgressDestination(host="c.example")
+    assert ruling.told == [
+        ("ada", "grant", "approval g1"),
+        ("ada", "grant", "approval g2"),
+        ("ada", "always", for_ever.etag, 0, about),
+        ("ada", "revoke", "approval g1"),
+    ]
     assert allowed(lab, "a.example") == "deny by default"
     with pytest.raises(InvalidArgument):
         await operations.grant_access(GrantAccess(host="a.example", task="t1"), OWNER)

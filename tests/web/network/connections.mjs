@@ -13,7 +13,7 @@ export const ALLOWED = {
 export const LEARNED = { ...ALLOWED, id: 1, host: "cdn.example.net", rule: "default", learned: true, ended: 1001, process: null, session: null };
 
 export const STATUS = {
-  enabled: true, running: true, reason: "", mode: "enforce", default: "deny", rules: 1, grants: 0, open: 0, asking: 0, learned: 0, problem: "",
+  enabled: true, enforcement: "namespace", running: true, reason: "", mode: "enforce", default: "deny", rules: 1, grants: 0, open: 0, asking: 0, learned: 0, problem: "",
 };
 export const POLICY = { default: "deny", mode: "enforce", rules: [{ name: "packages", action: "allow", hosts: ["pypi.org", "files.pythonhosted.org"], ports: [443] }] };
 /** @param {object} [policy] @param {string} [etag] */

@@ -41,6 +41,13 @@ test("learning says how much it has noted", () => {
   assert.deepEqual([says({ mode: "learn", learned: 7 }), says({ mode: "learn", learned: 1 })], ["Learning: 7 hosts noted", "Learning: 1 host noted"]);
 });
 
+test("whom a policy does not hold is told with it", () => {
+  const asked = policySentence(/** @type {any} */ ({ ...STATUS, enforcement: "proxy" }), POLICY);
+  assert.deepEqual(asked, { text: "Only 2 hosts are allowed. Not enforced: only programs that use the proxy ask", tone: "waiting" });
+  assert.equal(says({ enforcement: "rules" }, POLICY), "Only 2 hosts are allowed. Root is exempt");
+  assert.equal(says({ enforcement: "proxy", running: false }), "The egress process does not answer.");
+});
+
 test("what does not work is told as such", () => {
   assert.equal(says({ enabled: false, reason: "EGRESS=false" }), "No policy is enforced here: EGRESS=false");
   assert.deepEqual(policySentence(/** @type {any} */ ({ ...STATUS, running: false })), { text: "The network is closed: the egress process does not answer.", tone: "bad" });

@@ -38,6 +38,8 @@ test("changes of the policy say who made them, and what they cut", () => {
   assert.equal(policy({ change: "put", cut: 2 }), "ann · 1234 replaced the network policy; 2 connections were cut");
   assert.equal(policy({ change: "patch", cut: 1 }), "ann · 1234 changed the network policy; 1 connection was cut");
   assert.equal(policy({ change: "always", host: "pypi.org", port: 443 }), "ann · 1234 added a rule for pypi.org:443");
+  assert.equal(policy({ change: "grant", host: "pypi.org", port: 443, action: "allow" }), "ann · 1234 decided about pypi.org:443 for a while");
+  assert.equal(policy({ change: "revoke", host: "pypi.org", port: null }), "ann · 1234 ended the temporary rule for pypi.org");
   assert.equal(policy({ change: "constructor", by: "" }), "Somebody changed the network policy");
 });
 
