@@ -90,13 +90,17 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends libnginx-mod-stream
 
-# --- native: what the streaming process does to pixels -----------------------------------------------------------------
+# --- native: what the streaming process does to pixels, and what starts Chromium's renderers without namespaces ------------
 FROM tools AS native
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends gcc libc6-dev
 COPY sandbox_server/stream/native /native
 RUN gcc -std=c17 -O3 -Wall -Wextra -Werror -fPIC -shared -s -o /tandem-pixels.so /native/*.c
+COPY sandbox_server/drivers/browser/native /fence
+RUN mkdir /chromium && gcc -std=c17 -O2 -Wall -Wextra -Werror -fPIC -shared -s -o /chromium/zygote-fence.so /fence/zygote-fence.c \
+    && gcc -std=c17 -O2 -Wall -Wextra -Werror -fPIE -pie -s -o /chromium/chrome-sandbox /fence/chrome-sandbox.c \
+    && chmod 4755 /chromium/chrome-sandbox
 
 # --- pythons: 3.10, 3.11 and 3.12 beside Debian's own, each as its distribution built it; one that cannot be had is said --
 FROM tools AS pythons
@@ -299,6 +303,7 @@ COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY --from=native /tandem-pixels.so /usr/local/lib/
+COPY --from=native /chromium/ /usr/lib/chromium/
 COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 COPY . /opt/tandem
 WORKDIR /opt/tandem
@@ -317,4 +322,5 @@ COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=code /opt/tandem /opt/tandem
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY --from=native /tandem-pixels.so /usr/local/lib/
+COPY --from=native /chromium/ /usr/lib/chromium/
 COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/

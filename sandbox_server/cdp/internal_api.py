@@ -148,7 +148,7 @@ class BrowserInternalApi:
         return JSONResponse(
             {
                 "pid": self._browser.pid,
-                "sandboxed": self._chromium.sandboxed,
+                "sandbox": self._chromium.sandbox,
                 "messages": self._sessions.taken,
                 "gated": self._sessions.gated,
             }

@@ -5,7 +5,8 @@ from typing import Literal
 
 from sandbox_server.core import Conflict, Failure, Model, Unavailable, operation
 from sandbox_server.core.diagnosis import Finding, Probe
-from sandbox_server.drivers.browser.chromium import SANDBOX_PROBE
+from sandbox_server.drivers.browser import renderer_sandbox
+from sandbox_server.drivers.browser.renderer_sandbox import RendererSandbox
 from sandbox_server.drivers.fence import landlock
 from sandbox_server.drivers.fence.policy import (
     EnvPolicy,
@@ -29,6 +30,12 @@ PREVENTED = (
     "programs that the agent starts show windows, and neither press keys, grab nor see pixels of others; "
     "not prevented: that they list windows, see where the pointer is, and open a window over others"
 )
+BROWSER_SANDBOXES: dict[RendererSandbox | None, str] = {
+    "namespaces": "Chromium has a sandbox of its own",
+    "landlock": "in part: Landlock and seccomp-BPF keep Chromium's processes apart, and its namespaces are refused; it shows no files",
+    None: "Chromium does not start: its namespaces are refused, and there is no Landlock",
+}
+"""What each sandbox of Chromium means."""
 EVERYTHING = IsolationPolicy(
     read=ReadPolicy(deny=("/etc/hostname",)),
     write=WritePolicy(allow=("/tmp",)),
@@ -112,9 +119,8 @@ class Doctor:
     async def _browser_sandbox(self) -> Finding:
         if self._settings.browser.no_sandbox:
             return Finding(False, "BROWSER_NO_SANDBOX gives it up")
-        completed = await self._processes.run(SANDBOX_PROBE, user="desktop", cwd="/", timeout=PROBE_SECONDS, max_output=4096)
-        made = completed.exit.code == 0
-        return Finding(made, "Chromium has a sandbox of its own" if made else "Chromium does not start: its namespaces are refused")
+        found = await renderer_sandbox.available(self._processes, self._settings.browser.executable, PROBE_SECONDS)
+        return Finding(found == "namespaces", BROWSER_SANDBOXES[found])
 
     async def _isolation(self) -> Finding:
         try:

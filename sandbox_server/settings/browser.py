@@ -57,7 +57,7 @@ class BrowserSettings:
         "BROWSER_NO_SANDBOX",
         BOOLEAN,
         False,
-        "Run Chromium without its own sandbox if the host allows no user namespaces. Otherwise it does not start there.",
+        "Run Chromium without any sandbox. Otherwise it does not start on a host that allows neither user namespaces nor Landlock.",
     )
     downloads: str | None = variable(
         "BROWSER_DOWNLOAD_DIR", OPTIONAL_PATH, None, "Where downloads go. Unset: Downloads in the home directory."

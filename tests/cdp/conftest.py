@@ -56,7 +56,7 @@ def display() -> Iterator[str]:
     if shutil.which("Xvfb") is None or not os.path.exists("/usr/lib/chromium/chromium"):
         pytest.skip("Chromium and Xvfb are not installed here")
     readable, writable = os.pipe()
-    argv = ["Xvfb", "-displayfd", str(writable), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+    argv = ["Xvfb", "-displayfd", str(writable), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-nolisten", "local"]  # as the image's
     server = subprocess.Popen(argv, pass_fds=[writable], stderr=subprocess.DEVNULL)
     os.close(writable)
     with open(readable, encoding="ascii") as told:

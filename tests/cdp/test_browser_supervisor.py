@@ -76,7 +76,7 @@ def test_the_browser_runs_as_the_desktop_user_with_its_sandbox_on(make_browser_s
         with suppress(FileNotFoundError, ProcessLookupError):
             assert status(process)["Uid"].split()[0] == "991"
             assert "--no-sandbox" not in command_line(process)
-    assert browser_server.get("/browser")["sandboxed"] is True
+    assert browser_server.get("/browser")["sandbox"] == "namespaces"
 
 
 def test_its_devtools_open_no_port(make_browser_server: MakeBrowserServer, until: Until) -> None:
@@ -221,9 +221,8 @@ def test_without_a_display_it_says_so_and_leaves_the_profile_alone(make_browser_
     assert sorted(os.listdir(browser_server.home)) == ["chromium", "downloads"]
 
 
-def test_where_the_host_allows_no_sandbox_it_does_not_start_unless_told_so_aloud(
-    make_browser_server: MakeBrowserServer, until: Until
-) -> None:
+def without_namespaces(make_browser_server: MakeBrowserServer) -> BrowserServer:
+    """A browser server on a host that seems to refuse user namespaces."""
     browser_server = make_browser_server()
     refusing = browser_server.folder / "bin"
     refusing.mkdir()
@@ -232,15 +231,44 @@ def test_where_the_host_allows_no_sandbox_it_does_not_start_unless_told_so_aloud
     browser_server.spawner.stop()
     browser_server.spawner.environment["PATH"] = f"{refusing}:{browser_server.spawner.environment['PATH']}"
     browser_server.spawner.start("--desktop", "desktop")
+    return browser_server
+
+
+def test_where_the_host_allows_no_namespaces_landlock_and_seccomp_keep_its_processes_apart(
+    make_browser_server: MakeBrowserServer, until: Until
+) -> None:
+    browser_server = started(without_namespaces(make_browser_server), until)
+    assert browser_server.get("/browser")["sandbox"] == "landlock"
+
+    def all_confined() -> bool:  # a filter of their own beside the container's, and nobody of their user looks into them
+        found = renderers(browser_server.pid)
+        own = int(status(os.getpid()).get("Seccomp_filters", "0"))
+        return bool(found) and all(
+            int(each["Seccomp_filters"]) == own + 1 and os.stat(f"/proc/{pid}/fd").st_uid == 0 for pid, each in found.items()
+        )
+
+    until(all_confined)
+    for process in descendants(browser_server.pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            assert status(process)["NoNewPrivs"] == "1"
+            assert "--no-sandbox" not in command_line(process)
+
+
+def test_where_the_host_allows_no_sandbox_it_does_not_start_unless_told_so_aloud(
+    make_browser_server: MakeBrowserServer, until: Until
+) -> None:
+    browser_server = without_namespaces(make_browser_server)
+    browser_server.settings["executable"] = "/usr/bin/chromium"  # the helper is not beside it
     browser_server.start()
     until(browser_server.listens)
     response = browser_server.request("GET", "/json/version")
     assert (response.status_code, "BROWSER_NO_SANDBOX" in response.json()["hint"]) == (503, True)
     browser_server.stop()
+    del browser_server.settings["executable"]
     browser_server.settings["no_sandbox"] = True
     started(browser_server, until)
     assert "--no-sandbox" in command_line(browser_server.pid)
-    assert browser_server.get("/browser")["sandboxed"] is False
+    assert browser_server.get("/browser")["sandbox"] is None
 
 
 def test_lazy_it_starts_when_somebody_first_asks(make_browser_server: MakeBrowserServer, until: Until) -> None:

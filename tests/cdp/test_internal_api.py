@@ -18,7 +18,7 @@ def test_a_restart_that_makes_no_sense_changes_nothing(shared: BrowserServer, bo
 def test_its_paths_are_not_those_of_devtools(shared: BrowserServer) -> None:
     assert shared.request("GET", "/cdp/browser").status_code == 404
     told = shared.get("/browser")
-    assert (told["pid"], told["sandboxed"]) == (shared.pid, True)
+    assert (told["pid"], told["sandbox"]) == (shared.pid, "namespaces")
 
 
 def test_messages_of_clients_are_counted_and_those_of_the_api_are_not(shared: BrowserServer) -> None:

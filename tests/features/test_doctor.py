@@ -66,7 +66,11 @@ async def test_a_lost_guarantee_says_what_would_win_it() -> None:
 
 async def test_a_browser_without_its_sandbox_is_said_so() -> None:
     assert (await checks(FakeProcesses({})))["browser_sandbox"].status == "holds"
-    assert (await checks(FakeProcesses({"unshare": 1})))["browser_sandbox"].status == "lost"
+    in_part = (await checks(FakeProcesses({"unshare": 1})))["browser_sandbox"]
+    assert (in_part.status, "Landlock and seccomp-BPF" in in_part.detail, "seccomp=" in str(in_part.hint)) == ("lost", True, True)
+    elsewhere = load({"BROWSER_EXECUTABLE_PATH": "/usr/bin/chromium", "WORKSPACE": "/tmp"})
+    none = (await checks(FakeProcesses({"unshare": 1}), elsewhere))["browser_sandbox"]
+    assert (none.status, "does not start" in none.detail) == ("lost", True)
     given_up = (await checks(FakeProcesses({}), load({"BROWSER_NO_SANDBOX": "true", "WORKSPACE": "/tmp"})))["browser_sandbox"]
     assert (given_up.status, "BROWSER_NO_SANDBOX" in given_up.detail) == ("lost", True)
 

@@ -18,12 +18,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-def new_launcher(session: str, *, boxed: bool = True) -> Launcher:
+def new_launcher(session: str, *, boxed: bool = True, plain: bool = False) -> Launcher:
     """What starts containers of the image under test; `session` tells theirs from others of this run."""
     image, run = os.environ.get("TANDEM_IMAGE"), os.environ.get("TANDEM_RUN")
     if not image or not run:
         pytest.fail("these tests need a container engine and the built image: run scripts/test")
-    return Launcher(image, run, session, boxed=boxed)
+    return Launcher(image, run, session, boxed=boxed, plain=plain)
 
 
 @pytest.fixture(scope="session")

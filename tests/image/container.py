@@ -149,10 +149,14 @@ class Sandbox:
 
 
 class Launcher:
-    """Starts containers as the README says, and removes every one of them; with `boxed` False, as a host does that allows no box."""
+    """Starts containers as the README says, and removes every one of them.
 
-    def __init__(self, image: str, run: str, prefix: str, *, boxed: bool = True) -> None:
+    With `boxed` False it does as a host that allows no box, with `plain` as `docker run` without any flag.
+    """
+
+    def __init__(self, image: str, run: str, prefix: str, *, boxed: bool = True, plain: bool = False) -> None:
         self.boxed = boxed
+        self.plain = plain
         self._image = image
         self._run = run
         self._prefix = prefix
@@ -209,6 +213,8 @@ class Launcher:
 
     def _options(self, name: str) -> list[str]:
         named = ["--name", name, "--label", f"tandem.test={self._run}", "--network", self._run]
+        if self.plain:
+            return named
         box = ["--security-opt=systempaths=unconfined"] if self.boxed else []
         return [*named, f"--security-opt=seccomp={PROFILE}", *box, "--cap-drop=NET_RAW", "--pids-limit=4096", "--shm-size=1g"]
 

@@ -14,26 +14,22 @@ from pathlib import Path
 from sandbox_server.drivers.box.mount_plan import mount_points
 from sandbox_server.drivers.box.namespaces import bind, follow_no_links, keep_mounts_private
 
-VARIABLE = "NOSYMFOLLOW"
-"""Where `launch-chromium` finds the command that this is."""
-
 
 def command(directories: Sequence[str]) -> list[str]:
     """The command that runs what follows it so."""
     return [sys.executable, "-P", "-m", "sandbox_server.drivers.box.nosymfollow", *directories, "--"]
 
 
-def environment(directories: Sequence[str]) -> dict[str, str]:
-    """What `launch-chromium` is told of it; none of the directories may hold a blank."""
-    return {VARIABLE: " ".join(command(directories)), "PYTHONPATH": str(Path(__file__).parents[3])}
+def environment() -> dict[str, str]:
+    """What that command needs of its environment; the program does not get it."""
+    return {"PYTHONPATH": str(Path(__file__).parents[3])}
 
 
 def main(arguments: Sequence[str]) -> None:
     """Enter the namespace and become the program."""
     at = arguments.index("--")
     enter(arguments[:at])
-    for name in ("PYTHONPATH", VARIABLE):
-        os.environ.pop(name, None)
+    os.environ.pop("PYTHONPATH", None)
     os.execvp(arguments[at + 1], list(arguments[at + 1 :]))
 
 

@@ -1,7 +1,8 @@
 """Chromium: its command line, its policies, its profile, and how it is started.
 
 It runs as the desktop user, with its own sandbox, and its DevTools are a pipe: no port, so nobody reaches them but the one
-process that holds the other ends.
+process that holds the other ends. Where the host refuses the namespaces of that sandbox, Landlock takes their place: for all of the browser
+(landlocked.py), and for its renderers without any path (native/zygote-fence.c).
 """
 
 import asyncio
@@ -19,6 +20,8 @@ from typing import Any
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.box import nosymfollow
+from sandbox_server.drivers.browser import landlocked, renderer_sandbox
+from sandbox_server.drivers.browser.renderer_sandbox import RendererSandbox
 from sandbox_server.drivers.spawn.process import Process, Processes
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings.browser import BrowserSettings
@@ -30,8 +33,11 @@ SMALL_SHM_BYTES = 256 << 20
 RETRY_AFTER = 5.0
 
 _LAUNCH = str(Path(__file__).with_name("launch-chromium"))
-SANDBOX_PROBE = ("unshare", "--user", "--pid", "--net", "--map-root-user", "--fork", "true")
-"""What Chromium's sandbox does first (docs/linux/sandboxing.md in its source)."""
+_SANDBOX_ARGUMENTS: dict[RendererSandbox | None, tuple[str, ...]] = {
+    "namespaces": (),
+    "landlock": ("--disable-namespace-sandbox",),
+    None: ("--no-sandbox",),
+}
 _SET_ASIDE = """
 cd "$1" && [ -d "$2" ] && mv -T "$2" "$2.aside-$3"
 ls -d "$2".aside-* | sort | head -n "-$4" | while read -r old; do rm -rf -- "$old"; done
@@ -180,7 +186,7 @@ class Chromium:
         self._place = place
         self.policies = Policies(browser.blocked_urls, browser.allowed_urls, browser.file_dialogs, extensions=browser.extensions)
         self.language = browser.language
-        self.sandboxed = True
+        self.sandbox: RendererSandbox | None = "namespaces"
         self._viewable = place.viewable
 
     def change(self, *, language: str | None = None, **policies: Any) -> None:
@@ -196,7 +202,7 @@ class Chromium:
         await self._check_display()
         if not self._browser.extensions and any(word.startswith("--load-extension") for word in self._browser.extra_arguments):
             log.warning("an extension of BROWSER_EXTRA_ARGS is left out: set BROWSER_EXTENSIONS=true")
-        self.sandboxed = await self._may_sandbox()
+        self.sandbox = await self._choose_sandbox()
         self._viewable = await self._without_links() if self._place.linked else self._place.viewable
         self.write_policies()
         theirs_in, ours_out = os.pipe()
@@ -238,11 +244,12 @@ class Chromium:
         return ""
 
     async def _launch(self, theirs_in: int, theirs_out: int) -> Process:
+        wrapper, environment = self._wrapper()
         return await self._processes.start(
-            [_LAUNCH, self._place.profile, self._browser.executable, *self.arguments()],
+            [_LAUNCH, self._place.profile, self._browser.executable, *wrapper, self._browser.executable, *self.arguments()],
             user="desktop",
             cwd="/",
-            env=self._place.environment | (nosymfollow.environment(self._viewable) if self._place.linked and self._viewable else {}),
+            env=self._place.environment | environment,
             stderr=2,
             pipe=(theirs_in, theirs_out),
         )
@@ -257,7 +264,7 @@ class Chromium:
             f"--lang={browser.ui_language or self.language.partition(',')[0]}",
             *([f"--user-agent={browser.user_agent}"] if browser.user_agent else []),
             *(["--disable-dev-shm-usage"] if _shm_bytes() < SMALL_SHM_BYTES else []),
-            *([] if self.sandboxed else ["--no-sandbox"]),
+            *_SANDBOX_ARGUMENTS[self.sandbox],
             *([] if self._place.shares_pictures else ["--no-xshm"]),
             *([] if browser.extensions else ["--disable-extensions"]),
             *browser.extra_arguments,
@@ -271,34 +278,58 @@ class Chromium:
             raise Unavailable(f"the browser cannot start: there is no X server on {self._place.x_socket}", retry_after=1.0) from error
         writer.close()
 
+    def _wrapper(self) -> tuple[Sequence[str], dict[str, str]]:
+        """The command that starts Chromium's, and its environment, where the host or the missing box asks for one."""
+        if self.sandbox == "landlock":
+            executable = os.path.dirname(os.path.realpath(self._browser.executable))
+            readable = (*landlocked.SYSTEM, executable, *_paths(self._browser.extra_arguments))
+            writable = (*landlocked.DEVICES, self._place.home, self._place.downloads, *self._place.viewable)
+            return landlocked.command(readable, writable), landlocked.environment()
+        if self._place.linked and self._viewable:
+            return nosymfollow.command(self._viewable), nosymfollow.environment()
+        return (), {}
+
     async def _without_links(self) -> tuple[str, ...]:
         """The directories in which it can be had that no link is followed; none where this host does not let it."""
-        wanted = tuple(path for path in self._place.viewable if not any(map(str.isspace, path)))
+        if self.sandbox == "landlock":
+            return ()
         probe = await self._processes.run(
-            [*nosymfollow.command(wanted), "true"],
+            [*nosymfollow.command(self._place.viewable), "true"],
             user="desktop",
             cwd="/",
-            env=nosymfollow.environment(wanted),
+            env=nosymfollow.environment(),
             timeout=COMMAND_TIMEOUT,
             max_output=4096,
         )
         if probe.exit.code == 0:
-            return wanted
+            return self._place.viewable
         log.warning("the browser shows no files: without a box, and without user namespaces, the agent's links would lead it to its own")
         return ()
 
-    async def _may_sandbox(self) -> bool:
+    async def _choose_sandbox(self) -> RendererSandbox | None:
+        """What its processes are kept in; None where the owner gave that up. Raises Unavailable where there is nothing."""
         if self._browser.no_sandbox:
             log.warning("Chromium runs without its sandbox: BROWSER_NO_SANDBOX=true")
-            return False
-        probe = await self._processes.run(SANDBOX_PROBE, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
-        if probe.exit.code != 0:
+            return None
+        found = await renderer_sandbox.available(self._processes, self._browser.executable, COMMAND_TIMEOUT)
+        if found == "landlock":
+            log.warning(
+                "Chromium runs without namespaces, which this host refuses: Landlock and seccomp-BPF keep its processes apart, "
+                "and it shows no files of the agent's. GET /v1/doctor says how to win the rest"
+            )
+        if found is None:
             raise Unavailable(
-                "the browser cannot start: this host refuses the user namespaces that its sandbox is made of",
+                "the browser cannot start: this host refuses the user namespaces that its sandbox is made of, and has no Landlock",
                 hint="run the container with --security-opt seccomp=deploy/seccomp/tandem.json, or set BROWSER_NO_SANDBOX=true",
                 retry_after=RETRY_AFTER,
             )
-        return True
+        return found
+
+
+def _paths(arguments: Sequence[str]) -> list[str]:
+    """The paths that arguments such as `--load-extension=/a,/b` name."""
+    values = (argument.partition("=")[2] for argument in arguments)
+    return [path for value in values for path in value.split(",") if path.startswith("/")]
 
 
 def _shm_bytes() -> int:

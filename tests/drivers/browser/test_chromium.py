@@ -36,7 +36,7 @@ def test_pictures_are_in_shared_memory_only_where_the_agent_cannot_attach_it(tmp
 
 def test_the_sandbox_is_given_up_only_where_it_was_said(tmp_path: Path) -> None:
     made = chromium(tmp_path, no_sandbox=True)
-    made.sandboxed = False
+    made.sandbox = None
     assert "--no-sandbox" in made.arguments()
 
 
