@@ -71,7 +71,7 @@ def test_signals_from_root_in_the_box_end_nothing_outside(boxed: Sandbox) -> Non
     before = own_processes(boxed)
     boxed.request("POST", "/v1/bash/exec", json={"command": "sudo bash -c 'kill -9 1; kill -STOP 1; kill -9 -1'", "hard_timeout": 30})
     assert own_processes(boxed) == before
-    until(lambda: '"exit_code":0' in boxed.request("POST", "/v1/bash/exec", json={"command": "true"}).text.replace(" ", ""), 30)
+    until(lambda: '"exit_code":0' in boxed.request("POST", "/v1/bash/exec", json={"command": "true"}).text.replace(" ", ""))
 
 
 def own_processes(sandbox: Sandbox) -> list[str]:
@@ -89,14 +89,14 @@ def test_what_root_in_the_box_changes_of_the_image_is_not_the_container_s(boxed:
     assert status(boxed, f"sudo bash -c {shlex.quote(changed)}")[0] == 0
     assert boxed.exec("sha256sum", "/opt/tandem/sandbox_server/app.py", "/usr/bin/tini", "/etc/passwd").stdout == before
     boxed.exec("sh", "-c", "kill -9 $(pgrep -o -f 'sandbox_server serve')")
-    until(lambda: boxed.answers("/readyz"), 30, boxed.logs)
+    boxed.wait_ready()
     assert boxed.request("POST", "/v1/checkpoints/image/restore", json={"keep": False}).status_code == 200
 
 
 def test_agentbay_vector_a_deleting_everything_leaves_the_api_and_a_restore_brings_it_back(boxed: Sandbox) -> None:
     made = boxed.request("POST", "/v1/checkpoints", json={"label": "before"}).json()["data"]["checkpoint"]["id"]
     boxed.request("POST", "/v1/bash/exec", json={"command": "sudo rm -fr --no-preserve-root /", "timeout": 20, "hard_timeout": 60})
-    until(lambda: boxed.answers("/readyz"), 30, boxed.logs)
+    boxed.wait_ready()
     assert boxed.exec("ls", "/usr/bin/tini", "/opt/venv/bin/python").code == 0
     assert boxed.request("POST", f"/v1/checkpoints/{made}/restore", json={"keep": False}).status_code == 200
     assert status(boxed, "ls /usr/bin/python3 /home/gem >/dev/null && echo whole") == (0, "whole\n")

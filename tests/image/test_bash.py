@@ -200,5 +200,6 @@ def test_after_the_death_of_the_server_its_commands_are_gone_and_new_ones_run(me
     until(lambda: mended.run("cat", "pid").stdout.strip())
     pid = mended.run("cat", "pid").stdout.strip()
     assert mended.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
-    until(lambda: mended.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 30)
+    mended.wait_ready()
+    until(lambda: mended.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200)
     until(lambda: mended.run("test", "-e", f"/proc/{pid}").code == 1)

@@ -63,8 +63,8 @@ def test_with_our_profile_the_agent_can_make_a_user_namespace(sandbox: Sandbox) 
 def test_a_component_that_is_killed_is_back(sandbox: Sandbox, component: str) -> None:
     _, before = processes(sandbox)[component]
     assert sandbox.exec("kill", "-9", str(before)).code == 0
-    until(lambda: processes(sandbox).get(component, ("", before))[1] != before, 30, sandbox.logs)
-    until(lambda: sandbox.answers("/readyz"), 30, sandbox.logs)
+    until(lambda: processes(sandbox).get(component, ("", before))[1] != before, otherwise=sandbox.logs)
+    sandbox.wait_ready()
     assert sandbox.request("GET", "/v1/sandbox").status_code == 200
 
 
@@ -209,7 +209,7 @@ def test_two_files_add_a_service_and_a_route_behind_the_same_sign_in(start_sandb
         "/opt/gem/greeter/greeting.txt": "hello\n",
     }
     sandbox = start_sandbox(files=files)
-    until(lambda: sandbox.request("GET", "/greeting").status_code == 200, 30, sandbox.logs)
+    until(lambda: sandbox.request("GET", "/greeting").status_code == 200, otherwise=sandbox.logs)
     assert sandbox.request("GET", "/greeting").text == "hello\n"
     assert sandbox.http.get(f"{sandbox.base_url}/greeting").status_code == 401
     user, *environment = sandbox.exec("cat", "/tmp/greeter").stdout.splitlines()

@@ -84,8 +84,8 @@ def test_what_dies_comes_back_and_the_box_s_files_with_it(boxed: Sandbox, progra
     bash(boxed, "echo kept > ~/kept")
     words = {"box": "sandbox_server box", "spawner": "sandbox_server spawn", "api": "sandbox_server serve"}[program]
     boxed.exec("sh", "-c", f"kill -9 $(pgrep -o -f '{words}$')")
-    until(lambda: boxed.answers("/readyz"))
-    until(lambda: '"kept\\n"' in boxed.request("POST", "/v1/bash/exec", json={"command": "cat ~/kept"}).text, 30, boxed.logs)
+    boxed.wait_ready()
+    until(lambda: '"kept\\n"' in boxed.request("POST", "/v1/bash/exec", json={"command": "cat ~/kept"}).text, otherwise=boxed.logs)
 
 
 def test_files_and_checkpoints_outlive_the_container_with_a_volume(start_sandbox: Start) -> None:

@@ -76,10 +76,10 @@ def test_a_chain_that_no_box_can_stand_on_is_refused_and_the_box_goes_on(attacke
 def test_a_spawner_that_hangs_is_not_ready_until_it_goes_on(attacked: Sandbox) -> None:
     attacked.exec("sh", "-c", "kill -STOP $(pgrep -o -f 'sandbox_server spawn$')")
     try:
-        until(lambda: not attacked.answers("/readyz"), 10)
+        until(lambda: not attacked.answers("/readyz"))
     finally:
         attacked.exec("sh", "-c", "kill -CONT $(pgrep -o -f 'sandbox_server spawn$')")
-    until(lambda: attacked.answers("/readyz"), 30)
+    attacked.wait_ready()
 
 
 ENDING = ["/v1/suspend", "/v1/box/restart", "/v1/checkpoints", "/v1/checkpoints/image/restore"]

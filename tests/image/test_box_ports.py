@@ -191,7 +191,7 @@ def test_a_document_of_a_program_in_the_box_is_fetched_there(boxed: Sandbox) -> 
 @pytest.mark.slow
 def test_everything_is_back_after_the_box_and_its_daemon_were_killed(boxed: Sandbox) -> None:
     boxed.exec("sh", "-c", "kill -9 $(pgrep -f 'sandbox_server box$')")
-    until(lambda: boxed.answers("/readyz"), 60, boxed.logs)
+    boxed.wait_ready()
     until(lambda: boxed.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 60, boxed.logs)
     serve(boxed, 3008)
     until(lambda: boxed.request("GET", "/proxy/3008/page").text == "of the box\n", 60, boxed.logs)

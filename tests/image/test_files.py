@@ -14,8 +14,6 @@ from agent_sandbox import Sandbox as Client
 from agent_sandbox.core.api_error import ApiError
 from agent_sandbox.errors import UnprocessableEntityError
 
-from tests.image.container import until
-
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
 
@@ -215,7 +213,7 @@ def test_an_upload_goes_on_after_the_api_was_killed(mended: "Sandbox") -> None:
     assert mended.request("PATCH", path, headers=part | {"Upload-Offset": "0"}, content=data[:1_000_000]).status_code == 204
 
     mended.exec("pkill", "-9", "-f", "sandbox_server serve")
-    until(lambda: mended.request("HEAD", path, headers=tus).status_code == 200, 30)
+    mended.wait_ready()
 
     offset = mended.request("HEAD", path, headers=tus).headers["upload-offset"]
     assert offset == "1000000"

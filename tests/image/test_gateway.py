@@ -181,7 +181,7 @@ def test_killed_processes_come_back_and_nobody_is_signed_out(mended: "Sandbox") 
         assert browser.get(link).status_code == 200
         for program in ("sandbox_server serve", "nginx"):
             assert mended.exec("pkill", "-9", "-f", program).code == 0
-            until(lambda: mended.answers("/healthz"), 30, mended.logs)
+            mended.wait_ready()
             assert browser.get(f"{mended.base_url}/").status_code == 200
     assert ask(mended, f"/v1/sandbox?ticket={ticket}").status_code == 200
 

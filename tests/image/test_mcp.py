@@ -239,7 +239,7 @@ def test_the_mcp_process_is_back_after_it_was_killed(mended: Sandbox) -> None:
     killed = mended.exec("pkill", "-9", "-f", "sandbox_server mcp")
 
     assert killed.code == 0, killed.stderr
-    until(lambda: answers(mended, ping), 30, mended.logs)
+    until(lambda: answers(mended, ping), otherwise=mended.logs)
 
 
 def answers(sandbox: Sandbox, body: dict[str, object]) -> bool:

@@ -191,9 +191,9 @@ def test_rules_and_logs_are_there_after_the_browser_was_killed(browser: Browser)
 def test_rules_hold_after_the_server_was_killed(browser: Browser) -> None:
     before = browser.sandbox.exec("pgrep", "-o", "-f", "sandbox_server serve").stdout.strip()
     browser.sandbox.exec("kill", "-9", before)
-    until(lambda: browser.sandbox.exec("pgrep", "-o", "-f", "sandbox_server serve").stdout.strip() not in ("", before), 30)
-    until(lambda: browser.sandbox.answers("/readyz"), 30, browser.sandbox.logs)
-    until(lambda: is_answered(browser), 30, browser.sandbox.logs)
+    until(lambda: browser.sandbox.exec("pgrep", "-o", "-f", "sandbox_server serve").stdout.strip() not in ("", before))
+    browser.sandbox.wait_ready()
+    until(lambda: is_answered(browser), otherwise=browser.sandbox.logs)
 
 
 def is_answered(browser: Browser) -> bool:

@@ -50,7 +50,7 @@ def test_a_film_plays_although_the_server_was_killed(start_sandbox: Callable[...
     sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/recording.mp4"})
     until(lambda: duration(sandbox) > 3, 60)
     sandbox.exec("sh", "-c", "kill -9 $(pgrep -f 'sandbox_server serve')")
-    until(lambda: sandbox.request("POST", "/v1/display/record", json={"action": "status"}).status_code == 200, 30)
+    sandbox.wait_ready()
     assert shown(download_recording(sandbox, "/home/gem/recording.mp4", tmp_path))[-1].at >= 1
 
 

@@ -150,7 +150,7 @@ def test_a_command_that_was_asked_before_the_server_died_is_answered_after(mende
     run(mended, "closed", "true")
     mended.request("DELETE", "/v1/shell/sessions/closed")
     assert mended.exec("pkill", "-KILL", "-f", "sandbox_server serve").code == 0
-    until(lambda: mended.answers("/readyz"), 30, mended.logs)
+    mended.wait_ready()
     assert run(mended, "idle", "pwd; echo $kept")["output"] == "/usr\nyes\n"
     assert post(mended, "exec", id="closed", command="true").status_code == 404
     assert post(mended, "exec", id="busy", command="true").status_code == 409

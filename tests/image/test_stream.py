@@ -14,7 +14,7 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.client import StreamClient, connect
 from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.input.input_echo import LEFT, RIGHT, TYPED
-from tests.image.container import until
+from tests.image.container import READY_SECONDS, until
 from tests.image.firefox import firefox
 from tests.image.test_control import return_control
 from tests.image.test_vnc import pointer, signed_in
@@ -279,7 +279,7 @@ async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:
         await desktop.still(0.2)
         pid = own.exec("pgrep", "-f", "sandbox_server stream").stdout.split()[0]
         assert own.exec("kill", "-KILL", pid).code == 0
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(READY_SECONDS):
         while True:
             try:
                 async with viewing(own) as again:

@@ -1,6 +1,5 @@
 """What the agent asks of people, answered in real Chromium: on every page, on a desktop and on a phone."""
 
-import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.image.container import Sandbox, until
 from tests.image.test_control import Person
-from tests.pages.conftest import DESKTOP, PHONE, sign_in
+from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_in
 
 CONFIRM = {"kind": "confirm", "reason": "Place the order for 12.90?"}
 PATHS = ("/", "/view", "/terminal", "/recorder", "/v1/docs", "/stream/", "/vnc/index.html")
@@ -79,9 +78,10 @@ def acme(sandbox: Sandbox) -> str:
 
 
 def live(page: Page, sandbox: Sandbox, query: str = "") -> Locator:
-    """Open the live page; the cards of the requests."""
+    """Open the live page, which keeps what it tells; the cards of the requests."""
     page.goto(f"{sandbox.base_url}/view{query}")
     page.locator("main[data-picture=connected]").wait_for()
+    keep_messages(page)
     return page.locator("#handoffs .request")
 
 
@@ -92,7 +92,7 @@ def test_a_confirmation_is_yes_in_one_click_and_nobody_takes_the_screen(person: 
     expect(card).to_contain_text("Place the order for 12.90?")
     expect(card.get_by_role("button", name="Take this on")).to_have_count(0)
     card.get_by_role("button", name="Yes, go ahead").click()
-    expect(person.get_by_text("Sent to the agent", exact=True)).to_be_visible()
+    until(lambda: "Sent to the agent" in messages(person))
     answer = ended(sandbox, asked)
     assert (answer["outcome"], answer["confirmed"], answer["claimed_by"]) == ("done", True, None)
     now = sandbox.request("GET", "/v1/control").json()["data"]
@@ -150,7 +150,7 @@ def test_a_form_is_filled_in_the_order_asked_and_says_where_each_content_goes(pe
     card.get_by_label("User name").fill("ann")
     card.get_by_label("Password").fill("hunter22")
     main.click()
-    expect(person.get_by_text("Sent to the agent", exact=True)).to_be_visible()
+    until(lambda: "Sent to the agent" in messages(person))
     answer = ended(sandbox, asked)
     assert (answer["outcome"], answer["values"], answer["dropped"]) == ("done", {"user": "ann"}, ["password"])
     assert "hunter22" not in str(answer)
@@ -214,7 +214,7 @@ def test_of_two_who_answer_at_once_one_wins_and_the_other_is_told(person: Page, 
 
     person.route("**/answer", overtaken)
     card.get_by_role("button", name="Yes, go ahead").click()
-    expect(person.get_by_text(re.compile("answered first. Your answer was not sent."))).to_be_visible()
+    until(lambda: any("answered first. Your answer was not sent." in each for each in messages(person)))
     assert ended(sandbox, asked)["confirmed"] is False
 
 
@@ -232,7 +232,7 @@ def test_who_types_is_told_that_the_request_is_gone(person: Page, sandbox: Sandb
     if how == "withdrawn":
         sandbox.request("DELETE", f"/v1/handoffs/{asked}")
     says = {"withdrawn": "The agent has withdrawn its request.", "expired": "Too late: the request has expired."}[how]
-    expect(person.get_by_text(says)).to_be_visible()
+    until(lambda: says in messages(person))
     expect(card).to_have_count(0)
 
 
@@ -320,7 +320,7 @@ def test_requests_are_answered_in_chinese(person: Page, sandbox: Sandbox) -> Non
     asked = ask(sandbox, **CONFIRM)
     expect(card.locator("h2")).to_have_text("智能体请你确认")
     card.get_by_role("button", name="继续").click()
-    expect(person.get_by_text("已发送给智能体", exact=True)).to_be_visible()
+    until(lambda: "已发送给智能体" in messages(person))
     assert ended(sandbox, asked)["confirmed"] is True
 
 
