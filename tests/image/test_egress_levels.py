@@ -64,7 +64,7 @@ def ruled() -> Iterator[EgressHosts]:
         peer, witness = peers(launcher)
         given = environment(ALLOW_SUDO="false", EGRESS_POLICY=deny_all_but(peer))
         sandbox = Sandbox(launcher.beside(ENTRY_POINT, "--cap-add=NET_ADMIN", *given))
-        until(lambda: sandbox.answers("/readyz"), 120, sandbox.logs)
+        sandbox.wait_ready()
         yield EgressHosts(sandbox, peer, witness)
         sandbox.http.close()
     finally:
@@ -81,7 +81,7 @@ def guarded() -> Iterator[EgressHosts]:
         until(lambda: "the rules are made" in gateway.logs(), 60, gateway.logs)
         given = environment(FETCH_ALLOW="198.18.0.0/15")
         launcher.beside(ENTRY_POINT, "--cap-drop=NET_RAW", *given, network=f"container:{gateway.name}")
-        until(lambda: gateway.answers("/readyz"), 120, gateway.logs)
+        gateway.wait_ready()
         yield EgressHosts(gateway, peer, witness)
         gateway.http.close()
     finally:

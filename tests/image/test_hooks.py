@@ -87,9 +87,9 @@ def test_what_an_earlier_run_left_runs_as_nobody_but_the_agent(trapped: Sandbox)
     trapped.exec(
         "sh", "-c", "kill -9 $(pgrep -f 'nginx: master|Xvfb|pulseaudio|dbus-daemon|haproxy -W|openbox|sandbox_server (mcp|stream)')"
     )
-    until(lambda: trapped.answers("/readyz"), 60, trapped.logs)
+    trapped.wait_ready()
     trapped.request("POST", "/v1/browser/restart", json={})
-    until(lambda: trapped.answers("/readyz"), 60, trapped.logs)
+    trapped.wait_ready()
     found = sprung(trapped)
     level = trapped.request("GET", "/v1/capabilities").json()["data"]["rung"]
     assert "host" not in {where for _, _, where in found}, found

@@ -116,6 +116,7 @@ def test_while_a_person_has_the_shells_servers_are_neither_added_nor_started_nor
     add(sandbox, "fine").raise_for_status()
     add(sandbox, "ids").raise_for_status()
     assert call(sandbox, "fine").status_code == 200
+    until(lambda: sandbox.exec("pgrep", "-f", "hostile_server.py ids").code != 0)  # that of the test before ends in its own time
     person = Person(sandbox)
     person.control("take")
     try:
@@ -249,5 +250,5 @@ def counted(sandbox: Sandbox, what: str, wanted: int) -> int:
         found[0] = int(answer.json()["data"])
         return found[0] >= wanted
 
-    until(is_there, 20, lambda: f"{what} is {found[0]}")
+    until(is_there, otherwise=lambda: f"{what} is {found[0]}")
     return found[0]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, FrameLocator, Page, expect
 
 from tests.image.container import Sandbox, until
-from tests.pages.conftest import DESKTOP, PATIENCE_MS
+from tests.pages.conftest import DESKTOP, PATIENCE_MS, keep_messages, messages
 from tests.pages.relay import Relay, stalled
 
 FIELD = "data:text/html,<title>-</title><textarea style='position:fixed;inset:0' autofocus oninput='document.title=value'></textarea>"
@@ -172,8 +172,9 @@ def test_a_click_where_nothing_can_be_sent_says_so(context: BrowserContext, rela
     relay.strips_upgrades = True
     page = open_page(context, relay, "/view")
     page.locator("main[data-picture=blocked]").wait_for()
+    keep_messages(page)
     page.locator("tandem-view").click()
-    expect(page.get_by_text("Your mouse and keyboard cannot be sent: this network blocks WebSockets.")).to_be_visible()
+    until(lambda: "Your mouse and keyboard cannot be sent: this network blocks WebSockets." in messages(page))
 
 
 def test_a_guest_who_may_only_watch_gets_the_pictures_too(browser: Browser, relay: Relay, sandbox: Sandbox) -> None:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.image.container import Completed, Sandbox, until
-from tests.pages.conftest import DESKTOP, PHONE, sign_in
+from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_in
 from tests.pages.network_site import EVERY_VERSION, PRIVATE, SLOW, Site, egress, policy_kept, policy_of, put_policy, serve_site
 from tests.pages.test_access import AXE, LOOKS, RUN
 
@@ -259,11 +259,12 @@ def test_a_blocked_page_is_told_with_its_rule_on_the_live_page_and_at_home(perso
     put_policy(sandbox)
     person.goto(sandbox.base_url + path)
     expect(person.locator("#driver")).to_have_text("The agent drives")
+    keep_messages(person)
     blocked(sandbox)
     notice = person.locator(".notice", has_text=BLOCKED)
     expect(notice).to_contain_text(f"{BLOCKED}:443 was blocked by the rule “default”. Chromium may call that ERR_SSL_PROTOCOL_ERROR")
     notice.get_by_role("button", name="Allow", exact=True).click()
-    expect(person.get_by_text("Load the page again.")).to_be_visible()
+    until(lambda: any("Load the page again." in told for told in messages(person)))
     expect(notice.get_by_role("button", name="Allow", exact=True)).to_have_count(0)
     assert [grant["host"] for grant in egress(sandbox, "GET", "policy")["grants"]] == [BLOCKED]
 

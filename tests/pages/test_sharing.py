@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.image.container import Sandbox
+from tests.image.container import Sandbox, until
 from tests.image.test_control import Person
-from tests.pages.conftest import DESKTOP, PATIENCE_MS, PHONE, sign_in
+from tests.pages.conftest import DESKTOP, PATIENCE_MS, PHONE, keep_messages, messages, sign_in
 
 SCROLL_WIDTH = "document.documentElement.scrollWidth"
 
@@ -86,8 +86,9 @@ def test_a_guest_says_a_name_watches_and_is_called_by_it_everywhere(browser: Bro
 def test_a_guest_who_watches_is_told_so_by_a_click_and_is_offered_nothing_else(browser: Browser, person: Page, sandbox: Sandbox) -> None:
     live(person, sandbox)
     with guest_by(browser, invitation(person), "Mia") as guest:
+        keep_messages(guest)
         guest.locator("#screen").click()
-        expect(guest.locator(".notice").get_by_text("You are watching only.", exact=True)).to_be_visible()
+        until(lambda: "You are watching only." in messages(guest))
         expect(guest.get_by_text("View only")).to_be_visible()
         for name in ("Take control", "Invite", "Pause agent", "Drive together", "Private"):
             expect(guest.get_by_role("button", name=name)).to_have_count(0)
@@ -153,8 +154,9 @@ def test_a_guest_joins_and_watches_in_chinese_on_a_phone(browser: Browser, perso
         assert page.evaluate(SCROLL_WIDTH) == 390
         page.get_by_role("button", name="加入").click()
         page.locator("main[data-picture=connected]").wait_for()
+        keep_messages(page)
         page.locator("#screen").click()
-        expect(page.locator(".notice").get_by_text("你只能观看。", exact=True)).to_be_visible()
+        until(lambda: "你只能观看。" in messages(page))
         close(person)
         expect(viewers(person).filter(has_text="张伟 (guest)")).to_be_visible()
 

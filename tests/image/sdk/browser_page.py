@@ -2,6 +2,7 @@ import json
 from urllib.parse import quote
 
 from tests.image.sdk.calls import Calls, a_path, drives
+from tests.waiting import eventually
 
 FORM = """<title>Form</title><body style="height: 5000px"><input id=name><input id=agree type=checkbox><input id=file type=file>
 <select id=colour><option value=r>Red</option><option value=g>Green</option></select>
@@ -115,10 +116,13 @@ async def console(calls: Calls) -> None:
     path = a_path("console.json")
     await calls("browser_page.get_console", clear=True)
     await calls("browser_page.evaluate", expression="console.log('from the sdk')")
-    seen = (await calls("browser_page.get_console")).data
+
+    async def seen() -> bool:  # it is told behind the script's end
+        return "from the sdk" in json.dumps((await calls("browser_page.get_console")).data)
+
+    await eventually(seen, 60)
     await calls("browser_page.export_console", save_path=path)
 
-    assert any("from the sdk" in json.dumps(message) for message in seen)
     assert "from the sdk" in (await calls("file.read_file", file=path)).data.content
 
 
