@@ -50,6 +50,11 @@ def events(sandbox: Sandbox, **query: str | int) -> list[dict[str, Any]]:
     return found
 
 
+def pictures_of_before(sandbox: Sandbox) -> int:
+    """How many pictures the recorder keeps of the screen before somebody took control."""
+    return sandbox.exec("find", "/run/sandbox-recorder/pictures", "-name", "*-before.jpg").stdout.count("\n")
+
+
 @pytest.fixture(scope="module")
 def took_over(sandbox: Sandbox) -> dict[str, Any]:
     """What happened: the agent ran a command, asked, and a person drove, part of it in private. Gives the moments and the person's name."""
@@ -58,7 +63,9 @@ def took_over(sandbox: Sandbox) -> dict[str, Any]:
     asked = sandbox.request("POST", "/v1/handoffs", json={"kind": "confirm", "reason": "Place the order for 12.90?"}).json()["data"]["id"]
     person = Person(sandbox)
     person.ask("POST", f"/v1/handoffs/{asked}/answer", json={"outcome": "done"})
+    pictures = pictures_of_before(sandbox)
     taken = person.control("take")
+    until(lambda: pictures_of_before(sandbox) > pictures, within=30)  # none is kept where it became private meanwhile
     person.ask("POST", "/v1/browser/page/click", json={"selector": "#street"})
     person.ask("POST", "/v1/browser/page/type", json={"text": "Main Street"})
     person.ask("POST", "/v1/file/write", json={"file": "/home/gem/of-the-person.txt", "content": "x"})

@@ -4,7 +4,7 @@ from sandbox_server.core import Scope
 
 _SIGNED_OUT_FILES = """
 style.css strings.js theme.js home/icon.svg login/sign-in.js login/strings.js join/join.js join/strings.js error/error.js error/strings.js
-bar/bar.css bar/dialogs.css bar/markup.js bar/preferences.js bar/shortcuts.js bar/signed_out_bar.js bar/strings.js
+bar/bar.css bar/dialogs.css bar/markup.js bar/preferences.js bar/shortcut_list.js bar/shortcuts.js bar/signed_out_bar.js bar/strings.js
 bar/english.js bar/chinese.js
 """
 """What the sign-in page, the page of an invitation and the error pages load."""
