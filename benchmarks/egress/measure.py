@@ -67,16 +67,18 @@ class Egress:
         ]
         named: list[dict[str, object]] = [{"hosts": [HOST], "ports": [SMALL, LARGE]}, {"cidrs": ["127.0.9.0/24"], "protocols": ["tcp"]}]
         rules = [{"name": f"rule {number}", "action": "allow", **rule} for number, rule in enumerate(others + named)]
-        self._ask({"op": "document"})
-        self._ask({"op": "policy", "policy": json.dumps({"rules": rules})})
+        self.ask("document")
+        self.ask("policy", policy=json.dumps({"rules": rules}))
 
-    def _ask(self, request: object) -> None:
+    def ask(self, op: str, **fields: object) -> Any:
+        """Have it do one thing."""
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(self.control)
-            sock.sendall(json.dumps(request).encode() + b"\n")
+            sock.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
             answer = json.loads(sock.makefile().readline())
         if "ok" not in answer:
-            raise SystemExit(str(answer))
+            raise SystemExit(f"{op}: {answer}")
+        return answer["ok"]
 
     @property
     def cpu_seconds(self) -> float:

@@ -10,7 +10,6 @@ import tempfile
 import threading
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from benchmarks.egress.measure import OUTSIDE, Egress, wait_for_port
 from sandbox_server.drivers.egress.certificate_authority import CertificateAuthority
@@ -73,14 +72,6 @@ def serve(authority: CertificateAuthority) -> None:
         threading.Thread(target=attend, args=(accepted,), daemon=True).start()
 
 
-def ask(egress: Egress, op: str, **fields: object) -> Any:
-    """Have the egress process do one thing."""
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.connect(egress.control)
-        sock.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
-        return json.loads(sock.makefile().readline())["ok"]
-
-
 def main(rounds: int = 5) -> None:
     """Print every round, then the medians and the memory as one JSON object."""
     authority = CertificateAuthority()
@@ -107,16 +98,14 @@ def measure(folder: Path, outside: Path, inside: Path) -> dict[str, dict[str, fl
     amounts = (str(CONNECTIONS), str(REQUESTS))
     try:
         allowed = {"action": "allow", "hosts": [PASSED, OPENED], "protocols": ["tls"]}
-        ask(egress, "policy", policy={"rules": [allowed, {"action": "allow", "cidrs": ["127.0.9.0/24"], "protocols": ["tls"]}]})
+        egress.ask("policy", policy=json.dumps({"rules": [allowed, {"action": "allow", "cidrs": ["127.0.9.0/24"], "protocols": ["tls"]}]}))
         direct = [sys.executable, "-c", CLIENT, PASSED, OUTSIDE, str(PORT), str(outside), *amounts, "x"]
         figures = {"direct": json.loads(subprocess.run(direct, stdout=subprocess.PIPE, check=True, timeout=600).stdout)}
         figures["passed"] = json.loads(box.python(CLIENT, PASSED, PASSED, str(PORT), str(outside), *amounts, "x"))
         before = egress.memory
         bound = {"hosts": [f"{OPENED}:{PORT}"]}
-        ask(
-            egress, "secrets", secrets=[{"name": "T", "placeholder": "tandem_T_0000000000", "value": "a-secret-value", "bindings": [bound]}]
-        )
-        inside.write_text(ask(egress, "authority")["authority"])
+        egress.ask("secrets", secrets=[{"name": "T", "placeholder": "tandem_T_0000000000", "value": "a-secret-value", "bindings": [bound]}])
+        inside.write_text(egress.ask("authority")["authority"])
         inside.chmod(0o644)
         figures["opened"] = json.loads(box.python(CLIENT, OPENED, OPENED, str(PORT), str(inside), *amounts, "tandem_T_0000000000"))
         figures["memory"] = {"before": before["rss"], "before_anonymous": before["anonymous"]}
