@@ -1,5 +1,6 @@
 """A table of sessions by id, for shells, bash, kernels and Node.js: valid ids, limits, and eviction."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,6 +12,26 @@ MAX_ID = 128
 """Limit of characters of an id."""
 RETRY_AFTER = 5.0
 """Seconds after which a caller should try again."""
+
+
+class LastUse:
+    """When a session was used last. How long ago that is, is counted by a clock that nobody sets."""
+
+    def __init__(self, at: float | None = None) -> None:
+        self.touch()
+        if at is not None:
+            self.at = at
+
+    def touch(self) -> None:
+        """It is used now."""
+        self.at = time.time()
+        """Seconds since the epoch, by the machine's clock."""
+        self._counted = time.monotonic()
+
+    @property
+    def seconds_ago(self) -> float:
+        """Seconds since then."""
+        return time.monotonic() - self._counted
 
 
 class Session(Protocol):

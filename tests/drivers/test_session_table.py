@@ -1,10 +1,11 @@
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
 
 from sandbox_server.core.errors import InvalidArgument, NotFound, ResourceExhausted
-from sandbox_server.drivers.session_table import MAX_ID, RETRY_AFTER, SessionLimit, SessionTable, require_valid_id
+from sandbox_server.drivers.session_table import MAX_ID, RETRY_AFTER, LastUse, SessionLimit, SessionTable, require_valid_id
 
 
 @dataclass(frozen=True)
@@ -102,3 +103,14 @@ def test_the_view_by_id_follows_the_table() -> None:
     view = sessions.by_id
     sessions.add(Example("one"))
     assert list(view) == ["one"]
+
+
+@pytest.mark.parametrize("jump", [-86_400, 86_400])
+def test_how_long_ago_the_last_use_is_holds_when_the_machines_clock_is_set(monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+    moment = time.time()
+    last_use = LastUse()
+    monkeypatch.setattr("time.time", lambda: moment + jump)
+    assert moment <= last_use.at < moment + 60
+    assert 0 <= last_use.seconds_ago < 60
+    last_use.touch()
+    assert last_use.at == moment + jump

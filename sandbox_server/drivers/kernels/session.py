@@ -1,7 +1,6 @@
 """A kernel session: a name, its current kernel, and its latest executions."""
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.kernels.execution import Execution
 from sandbox_server.drivers.kernels.kernel import Kernel, KernelEnded, OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.session_table import LastUse
 
 RETRY_AFTER = 1.0
 KEPT_EXECUTIONS = 2
@@ -39,7 +39,7 @@ class JupyterSession:
         self.kernel_name = kernel_name
         self.implicit = implicit
         self.isolation = isolation
-        self.last_used = time.time()
+        self.last_use = LastUse()
         self.closed = False
         self._once = once
         self._kernels = kernels
@@ -57,7 +57,7 @@ class JupyterSession:
     @property
     def idle_seconds(self) -> float:
         """Seconds since anything ran in it."""
-        return 0.0 if self.busy else time.time() - self.last_used
+        return 0.0 if self.busy else self.last_use.seconds_ago
 
     def execution(self, execution_id: str) -> Execution:
         """Return one of the latest executions; raises NotFound."""
@@ -154,7 +154,7 @@ class JupyterSession:
         try:
             await execution.run(kernel, bounds, timeout)
         finally:
-            self.last_used = time.time()
+            self.last_use.touch()
             self._free.release()
 
 

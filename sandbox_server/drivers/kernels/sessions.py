@@ -101,7 +101,7 @@ class KernelSessions:
         asked = (name, isolation)
         idle = [one for one in self if one.implicit and not one.busy and (one.kernel_name, one.isolation) == asked]
         if idle:
-            return max(idle, key=lambda session: session.last_used)
+            return max(idle, key=lambda session: session.last_use.at)
         session = JupyterSession(str(uuid4()), name, self.kernels, self._tasks, implicit=True, isolation=isolation)
         await self._add(session)
         return session
@@ -165,4 +165,4 @@ class KernelSessions:
 
 def _idle_longest(sessions: Sequence[JupyterSession]) -> JupyterSession | None:
     idle = [session for session in sessions if session.implicit and not session.busy]
-    return min(idle, key=lambda session: session.last_used, default=None)
+    return min(idle, key=lambda session: session.last_use.at, default=None)

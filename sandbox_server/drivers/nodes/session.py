@@ -1,7 +1,6 @@
 """A Node.js session: a process that evaluates one piece of code after another and keeps its state."""
 
 import asyncio
-import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sandbox_server.drivers.nodes import outcome
 from sandbox_server.drivers.nodes.nodes import SETUP, Node
 from sandbox_server.drivers.nodes.outcome import LATE_CODE, UNSEEN_CODE, NodeOutcome, Status
 from sandbox_server.drivers.nodes.script import NodeLimits
+from sandbox_server.drivers.session_table import LastUse
 from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process import Process, Processes, put_down
@@ -144,7 +144,8 @@ class NodeSession:
         self.max_idle = max_idle
         self.isolation = isolation
         self._limits = limits or {}
-        self.created_at = self.last_used = time.time()
+        self.last_use = LastUse()
+        self.created_at = self.last_use.at
         self.closed = False
         self._processes = processes
         self._running: NodeProcess | None = None
@@ -159,7 +160,7 @@ class NodeSession:
     @property
     def idle_seconds(self) -> float:
         """Seconds since anything ran in it."""
-        return 0.0 if self.busy else time.time() - self.last_used
+        return 0.0 if self.busy else self.last_use.seconds_ago
 
     async def open(self, memory: int) -> None:
         """Start its process. Raises InvalidArgument if the directory cannot be entered."""
@@ -186,7 +187,7 @@ class NodeSession:
         try:
             return await self._execute(code, limits, typescript=typescript, stdin=stdin)
         finally:
-            self.last_used = time.time()
+            self.last_use.touch()
             self._free.release()
 
     async def close(self) -> None:

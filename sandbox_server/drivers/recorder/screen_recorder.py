@@ -113,24 +113,24 @@ class ScreenRecorder:
 
     async def _one(self, changes: ScreenChangeSource, first: Image.Image, *, covered: bool) -> None:
         """Make one segment."""
-        began = time.time()
-        writer, fd, path = await self.in_thread(lambda: self._begin(first, began))
+        began = time.monotonic()  # the machine's clock, which the segment's name is of, may be set meanwhile
+        writer, fd, path = await self.in_thread(lambda: self._begin(first, time.time()))
         try:
             await self._show(writer, first, 0.0)
             await self._follow(writer, changes, began, covered=covered)
         finally:
-            seconds = time.time() - began
+            seconds = time.monotonic() - began
             await asyncio.shield(self.in_thread(lambda: self._end(writer, fd, path, seconds)))
 
     async def _follow(self, writer: "Mp4Writer", changes: ScreenChangeSource, began: float, *, covered: bool) -> None:
-        while (left := min(SEGMENT_SECONDS - (time.time() - began), self._left())) > 0:
+        while (left := min(SEGMENT_SECONDS - (time.monotonic() - began), self._left())) > 0:
             await asyncio.sleep(min(PAUSE_SECONDS, left))
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(_TICK, left - PAUSE_SECONDS)):
                     await self._news(changes, covered=covered)
             await changes.look()
             picture, covered = await self._seen()
-            await self._show(writer, picture, time.time() - began)
+            await self._show(writer, picture, time.monotonic() - began)
 
     async def _news(self, changes: ScreenChangeSource, *, covered: bool) -> None:
         """Wait until the picture would be another."""

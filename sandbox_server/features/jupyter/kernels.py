@@ -166,7 +166,7 @@ class Jupyter:
 def _described(session: JupyterSession) -> KernelSession:
     return KernelSession(
         kernel_name=session.kernel_name,
-        last_used=session.last_used,
+        last_used=session.last_use.at,
         age_seconds=int(session.idle_seconds),
         state="busy" if session.busy else "idle",
     )

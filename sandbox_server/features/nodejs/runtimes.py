@@ -231,7 +231,7 @@ def _described(session: NodeSession) -> NodeJSSession:
         session_id=session.id,
         cwd=session.directory,
         created_at=session.created_at * 1000,
-        last_used=session.last_used * 1000,
+        last_used=session.last_use.at * 1000,
         max_idle_time=session.max_idle * 1000,
         age_seconds=int(session.idle_seconds),
         state="EXECUTING" if session.busy else "IDLE",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from sandbox_server.core import Conflict, Failure, InvalidArgument, NotFound, Tasks, Unavailable
+from sandbox_server.drivers.session_table import LastUse
 from sandbox_server.drivers.shells.commands import ShellCommand
 from sandbox_server.drivers.shells.shell_integration import Mark
 from sandbox_server.drivers.shells.shells import Foreground, LiveShell, ShellStart, TmuxShells
@@ -52,7 +53,7 @@ class ShellSession:
         self.state = ShellState(freed)
         self.shell: LiveShell | None = None
         self.commands: dict[str, RunningCommand] = {}
-        self.last_used_at = profile.created_at
+        self._last_use = LastUse(profile.created_at.timestamp())
         self.reserved = False
         """Whether a command is on its way to this session."""
         self.people = 0
@@ -101,9 +102,19 @@ class ShellSession:
             raise Unavailable(f"the shell of session {self.id!r} is not open", session_id=self.id)
         return self.shell
 
+    @property
+    def last_used_at(self) -> datetime:
+        """When it was used last, by the machine's clock."""
+        return datetime.fromtimestamp(self._last_use.at, UTC)
+
+    @property
+    def idle_seconds(self) -> float:
+        """Seconds since then."""
+        return self._last_use.seconds_ago
+
     def touch(self) -> None:
         """Note that the session is in use."""
-        self.last_used_at = datetime.now(UTC)
+        self._last_use.touch()
 
     def release(self) -> None:
         """Take it that no command is on its way any more."""

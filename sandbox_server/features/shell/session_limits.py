@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 
 from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_profile import SessionPool
@@ -59,8 +58,7 @@ class SessionLimits:
             return int(profile.used)
         if profile.implicit and not attached:
             return 1
-        idle = (datetime.now(UTC) - session.last_used_at).total_seconds()
-        return 2 if self._evict_after and idle >= self._evict_after else None
+        return 2 if self._evict_after and session.idle_seconds >= self._evict_after else None
 
 
 class WaitingLine:

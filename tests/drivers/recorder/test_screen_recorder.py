@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import TracebackType
@@ -135,6 +136,19 @@ async def test_a_film_is_as_long_as_it_may_be_and_the_next_follows(recorded: Set
     recorded.recorder.wake()
     await recorded.over()
     assert len(recorded.segments.all()) > 1
+
+
+@pytest.mark.parametrize("jump", [-86_400, 86_400])
+async def test_the_machines_clock_may_be_set_while_it_is_filmed(recorded: Set, monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+    recorded.recorder.wake()
+    await eventually(lambda: recorded.screen.taken)
+    moment = time.time()
+    monkeypatch.setattr("time.time", lambda: moment + jump)
+    recorded.screen.become(GREEN)
+    await recorded.over()
+    assert recorded.colours()[0] == "red"
+    assert recorded.colours()[-1] == "green"
+    assert [film.end - film.start < 60 for film in recorded.segments.all()] == [True]
 
 
 async def test_without_a_screen_nothing_is_filmed_until_the_next_act(recorded: Set) -> None:

@@ -240,7 +240,8 @@ async def test_a_command_whose_caller_left_before_its_start_was_heard_is_known_t
 
 async def _status_file(server: Server) -> bytes:
     async def found() -> list[bytes]:
-        return [file.read_bytes() for file in server.shells_directory.glob("*.status")]
+        written = [file.read_bytes() for file in server.shells_directory.glob("*.status")]
+        return [status for status in written if status.count(b"\0") == 3]  # whole: token, exit code, directory
 
     return (await eventually(found))[0]
 
