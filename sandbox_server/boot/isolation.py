@@ -6,16 +6,20 @@ from dataclasses import replace
 from sandbox_server.drivers.box import host_capabilities as box_host
 from sandbox_server.drivers.box import isolation_probe as box_probe
 from sandbox_server.drivers.box.isolation import Isolation
+from sandbox_server.drivers.box.layer_store import BoxStore, StoreError
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import Settings
 
 
 class NotIsolatedError(Exception):
-    """A box is required (`BOX=on`) and this host does not allow one."""
+    """A box is required (`BOX=on`) and this host does not allow one, or the box's volume is damaged."""
 
 
 def choose(settings: Settings) -> Isolation:
-    """Return the highest possible isolation level. Raises NotIsolatedError if BOX=on and the level is not `box`."""
+    """Return the highest possible isolation level.
+
+    Raises NotIsolatedError if BOX=on and the level is not `box`, or the box's volume is damaged or of another version.
+    """
     host = box_host.look()
     chosen = _highest(settings)
     chosen = replace(chosen, conditions=tuple(host.conditions), flags=() if chosen.level == "box" else _flags(settings, host))
@@ -29,6 +33,10 @@ def _highest(settings: Settings) -> Isolation:
         return Isolation("none", "the container was not started as root")
     reason = "BOX=off" if settings.box.mode == "off" else box_probe.probe(settings.box.directory)
     if reason is None:
+        try:
+            BoxStore(settings.box.directory).check()
+        except StoreError as error:
+            raise NotIsolatedError(f"{error}. Put the volume back, or start with a new one") from None
         return Isolation("box", "", storage=box_probe.storage(settings.box.directory))
     return Isolation("users", reason, root_withheld=box_probe.can_write_host_settings())
 

@@ -54,6 +54,15 @@ def test_a_box_that_is_required_and_cannot_be_had_stops_the_boot(settings: Setti
         isolation.choose(replace(settings, box=replace(settings.box, mode="on")))
 
 
+def test_a_damaged_volume_stops_the_boot_and_is_left_alone(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    probe(monkeypatch, None)
+    state = tmp_path / "state.json"
+    state.write_text('{"format": 99, "head": null}')
+    with pytest.raises(NotIsolatedError, match=r"another version: format 99\. Put the volume back"):
+        isolation.choose(replace(settings, box=replace(settings.box, directory=str(tmp_path))))
+    assert state.read_text() == '{"format": 99, "head": null}'
+
+
 def test_a_box_that_is_not_wanted_is_not_tried_and_not_missed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     probe(monkeypatch, None)
     chosen = isolation.choose(replace(settings, box=replace(settings.box, mode="off")))

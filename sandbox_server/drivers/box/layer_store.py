@@ -43,7 +43,7 @@ MAX_RECORD = 64 << 10
 
 
 class StoreError(Exception):
-    """The store does not have it, or may not do it; `kind` is the failure's: not_found, conflict or resource_exhausted."""
+    """The store does not have it, or may not do it; `kind` is the failure's: not_found, conflict, unavailable or resource_exhausted."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -66,6 +66,11 @@ class BoxStore:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.reserve = Reserve(self._path("reserve"))
+
+    def check(self) -> None:
+        """Raise StoreError if what an earlier container left is damaged, or of another version."""
+        if os.path.exists(self._path("state.json")):
+            self._state()
 
     def prepare(self) -> None:
         """Make the directories; an earlier container's layers stay."""
@@ -121,8 +126,16 @@ class BoxStore:
         return self.head != self.base
 
     def _state(self) -> dict[str, Any]:
-        with open(self._path("state.json"), encoding="utf-8") as file:
-            state: dict[str, Any] = json.load(file)
+        path = self._path("state.json")
+        try:
+            with open(path, encoding="utf-8") as file:
+                state: dict[str, Any] = json.load(file)
+        except FileNotFoundError:
+            raise StoreError("unavailable", f"the box's volume was emptied: {path} is gone. A restart makes a new box") from None
+        except OSError as error:
+            raise StoreError("unavailable", f"the box's volume cannot be read: {error}") from None
+        except ValueError as error:
+            raise StoreError("unavailable", f"the box's volume is damaged: {path}: {error}") from None
         if state["format"] not in (FORMAT, FORMAT_COPIED):
             raise StoreError("conflict", f"{self.folder} was written by another version: format {state['format']}")
         return {"base": state["head"]} | state

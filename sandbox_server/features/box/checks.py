@@ -47,6 +47,7 @@ class BoxChecks:
         return Finding(found.level == "box", detail)
 
     async def _storage(self) -> Finding:
+        await self._status()  # fails where the volume cannot be read
         storage = self._box.isolation.storage
         return Finding(storage == "volume", _STORED.get(storage or "", "unknown"))
 

@@ -128,6 +128,18 @@ def test_a_store_of_another_version_is_left_alone(store: BoxStore) -> None:
         BoxStore(store.folder).prepare()
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "was emptied: .*state.json is gone. A restart makes a new box"), (b"", "is damaged: .*state.json"), (b"\0\0", "is damaged")],
+)
+def test_a_volume_that_was_emptied_or_is_damaged_is_called_so(store: BoxStore, content: bytes | None, said: str) -> None:
+    state = Path(store.folder, "state.json")
+    state.unlink() if content is None else state.write_bytes(content)
+    with pytest.raises(StoreError, match=said) as failure:
+        assert store.head
+    assert failure.value.kind == "unavailable"
+
+
 def test_what_others_stand_on_cannot_go(store: BoxStore, parts: list[LayeredPart]) -> None:
     one, two = checkpoint(store, parts, "a"), checkpoint(store, parts, "b")
     for needed in (one, two):
