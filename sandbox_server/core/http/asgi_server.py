@@ -1,5 +1,6 @@
 """Serves an ASGI application on a Unix socket behind the gateway."""
 
+import asyncio
 import logging
 from typing import Any
 
@@ -36,5 +37,6 @@ def serve_on(socket_path: str, app: ASGIApp, **others: Any) -> None:
 
 
 def is_news(record: logging.LogRecord) -> bool:
-    """Return False for uvicorn's message about each WebSocket that was refused with a response."""
-    return record.msg != "ASGI callable returned without completing handshake."
+    """Return False for uvicorn's message about each WebSocket that was refused with a response, and each request that its end cut off."""
+    cut_off = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not cut_off and record.msg != "ASGI callable returned without completing handshake."

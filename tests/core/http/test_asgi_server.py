@@ -1,3 +1,4 @@
+import asyncio
 import http.client
 import logging
 import os
@@ -38,3 +39,10 @@ def test_a_socket_that_was_answered_with_a_refusal_is_no_error_in_the_log() -> N
     told = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "ASGI callable returned without completing handshake.", (), None)
     other = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "Exception in ASGI application\n", (), None)
     assert (asgi_server.is_news(told), asgi_server.is_news(other)) == (False, True)
+
+
+def test_a_request_that_the_servers_end_cut_off_is_no_error_in_the_log() -> None:
+    def told(error: BaseException) -> logging.LogRecord:
+        return logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "Exception in ASGI application\n", (), (type(error), error, None))
+
+    assert (asgi_server.is_news(told(asyncio.CancelledError())), asgi_server.is_news(told(ValueError()))) == (False, True)
