@@ -87,13 +87,18 @@ def look(proc: str = "/proc") -> Host:
     return Host(
         root=os.geteuid() == 0,
         apparmor=apparmor_profile(_read(f"{proc}/self/attr/current")),
-        gvisor=_read(f"{proc}/version").startswith(_GVISOR),
+        gvisor=is_gvisor(proc),
         mapped=_read(f"{proc}/self/uid_map").split() not in ([], _EVERY_ID),
         masked=is_covered(_read(f"{proc}/self/mountinfo")),
         namespaces=refusal_of_namespaces(),
         capabilities=tuple(name for name in NEEDED_CAPABILITIES if not system.bounding_capability(name)),
         landlock=landlock.abi(),
     )
+
+
+def is_gvisor(proc: str = "/proc") -> bool:
+    """Whether the kernel is gVisor's."""
+    return _read(f"{proc}/version").startswith(_GVISOR)
 
 
 def apparmor_profile(label: str) -> str:

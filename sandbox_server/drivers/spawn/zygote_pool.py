@@ -12,7 +12,7 @@ from collections.abc import Container
 from contextlib import suppress
 
 from sandbox_server.drivers.ipc import descriptor_passing
-from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn import child_setup, zygote
 from sandbox_server.drivers.spawn.child_setup import Account, Program
 
 NOBODY = 0
@@ -21,7 +21,7 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 class NoZygoteError(OSError):
-    """No zygote of that name runs."""
+    """No zygote of that name runs, or none can."""
 
 
 class ZygotePool:
@@ -34,8 +34,10 @@ class ZygotePool:
     def open(self, name: str) -> socket.socket:
         """Make a channel for a zygote that is about to start, and return its end.
 
-        An older zygote of that name gets no more requests.
+        An older zygote of that name gets no more requests. Raises NoZygoteError where the kernel cannot fork like one.
         """
+        if not zygote.forks_beside():
+            raise NoZygoteError(errno.EOPNOTSUPP, "this kernel cannot fork a child of another process (CLONE_PARENT)")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         self.close(name)
