@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -45,8 +45,8 @@ class NoProcesses:
         raise Unavailable("processes cannot be started now")
 
 
-async def checks(processes: object, settings: Settings | None = None) -> dict[str, Check]:
-    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}))  # type: ignore[arg-type]
+async def checks(processes: object, settings: Settings | None = None, **more: Mapping[str, str]) -> dict[str, Check]:
+    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}), **more)  # type: ignore[arg-type]
     return {check.name: check for check in (await doctor.doctor()).checks}
 
 

@@ -77,7 +77,7 @@ def gvisor() -> Iterator[Sandbox]:
         pytest.skip(f"the engine has no runtime {RUNTIME}: docs/install.md says how to add it")
     launcher = new_launcher("gvisor", plain=True)
     try:
-        yield launcher.start(args=[f"--runtime={RUNTIME}", "--shm-size=1g", "--no-healthcheck"])
+        yield launcher.start(args=[f"--runtime={RUNTIME}", "--shm-size=1g", "--no-healthcheck"], env={"IDENTITY": "true"})
     finally:
         launcher.remove()
 
@@ -132,6 +132,13 @@ def test_the_agent_finds_no_secret_and_no_way_to_others(gvisor: Sandbox) -> None
     assert post(gvisor, "/v1/file/write", file="/tmp/look.py", content=LOOK % (KEY, DESKTOP))
     looked = post(gvisor, "/v1/bash/exec", command="python3 -I /tmp/look.py", timeout=PATIENCE_SECONDS)
     assert (looked["stdout"], looked["stderr"]) == ("looked\n", "")
+
+
+def test_the_identity_s_socket_is_the_agents_alone(gvisor: Sandbox) -> None:
+    asked = ["curl", "-sS", "--unix-socket", "/run/sandbox-agent/identity/identity.sock", "http://localhost/token?audience=gvisor"]
+    assert "token" in json.loads(gvisor.run(*asked).stdout)
+    for other in ("desktop", "proxy", "nobody"):
+        assert gvisor.exec(*asked, user=other).code == 7, other
 
 
 def test_the_doctor_says_what_differs_and_names_no_flag_that_cannot_help(gvisor: Sandbox) -> None:

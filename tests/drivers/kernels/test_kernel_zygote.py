@@ -70,5 +70,6 @@ async def test_where_the_kernel_cannot_fork_so_the_program_is_started_and_no_zyg
             return argv
 
     zygote = KernelZygote(Refusing(), program="python3", packages="/", memory=MEMORY)  # type: ignore[arg-type]
-    assert [await zygote.start(["kernels/relay", "/"], INSTEAD) for _ in range(2)] == [INSTEAD, INSTEAD]
+    started: list[object] = [await zygote.start(["kernels/relay", "/"], INSTEAD) for _ in range(2)]
+    assert started == [INSTEAD, INSTEAD]
     assert asked == [NAME, None, None]
