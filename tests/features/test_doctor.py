@@ -192,9 +192,6 @@ async def test_secrets_in_environments_that_the_agent_reads_are_named(
 
 
 async def test_what_nothing_makes_hold_has_its_reason_and_no_hint() -> None:
-    doctor = Doctor(
-        FakeProcesses({"unshare": 1}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}), irremediable={"user_namespaces": "why"}
-    )  # type: ignore[arg-type]
-    found = {check.name: check for check in (await doctor.doctor()).checks}
+    found = await checks(FakeProcesses({"unshare": 1}), irremediable={"user_namespaces": "why"})
     assert (found["user_namespaces"].detail, found["user_namespaces"].hint) == ("why", None)
     assert found["sudo"].hint is None
