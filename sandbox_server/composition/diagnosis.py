@@ -2,7 +2,7 @@
 
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
-from sandbox_server.drivers.box.host_capabilities import is_gvisor
+from sandbox_server.drivers.stats.gvisor import is_gvisor
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features import gvisor_checks
 from sandbox_server.features.box.checks import BoxChecks

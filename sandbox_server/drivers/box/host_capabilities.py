@@ -8,14 +8,13 @@ from pathlib import Path
 
 from sandbox_server.drivers.fence import landlock
 from sandbox_server.drivers.stats import system
+from sandbox_server.drivers.stats.gvisor import is_gvisor
 
 NEEDED_CAPABILITIES = ("SETUID", "SETGID", "SETFCAP")
 """To give a user namespace the container's users."""
 SECCOMP_FLAG = "--security-opt seccomp=deploy/seccomp/tandem.json"
 PATHS_FLAG = "--security-opt systempaths=unconfined (Podman: --security-opt unmask=ALL; Kubernetes: procMount: Unmasked)"
 APPARMOR_FLAG = "--security-opt apparmor=unconfined"
-_GVISOR = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"
-"""What gVisor calls its kernel, whatever the host's is."""
 _EVERY_ID = ["0", "0", "4294967295"]
 
 
@@ -94,11 +93,6 @@ def look(proc: str = "/proc") -> Host:
         capabilities=tuple(name for name in NEEDED_CAPABILITIES if not system.bounding_capability(name)),
         landlock=landlock.abi(),
     )
-
-
-def is_gvisor(proc: str = "/proc") -> bool:
-    """Whether the kernel is gVisor's."""
-    return _read(f"{proc}/version").startswith(_GVISOR)
 
 
 def apparmor_profile(label: str) -> str:

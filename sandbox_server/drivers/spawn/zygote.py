@@ -13,8 +13,6 @@ import resource
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
 
 from sandbox_server.drivers.box import namespaces
 from sandbox_server.drivers.ipc import descriptor_passing
@@ -49,30 +47,6 @@ def fork_beside() -> int:
     if pid < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return int(pid)
-
-
-@cache
-def forks_beside() -> bool:
-    """Whether `fork_beside` does what it says. gVisor makes the new process a child of the caller.
-
-    For a process with one thread. Tried once, by a child.
-    """
-    pid = os.fork()
-    if pid == 0:
-        middle = os.fork()
-        if middle == 0:
-            fork_beside()
-            os._exit(0)
-        os.waitpid(middle, 0)
-        os._exit(0 if _reap_another() else 1)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-
-
-def _reap_another() -> bool:
-    with suppress(ChildProcessError):
-        os.wait()
-        return True
-    return False
 
 
 def _thread_number() -> int:

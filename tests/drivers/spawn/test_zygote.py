@@ -114,10 +114,3 @@ async def test_an_outdated_zygote_forks_nothing_and_ends(processes: Processes, h
             await processes.start(["1"], forked_from="t")
         with anyio.fail_after(30):
             assert (await process.wait()).code == 0
-
-
-@pytest.mark.parametrize(("fork", "works"), [("zygote.fork_beside", True), ("os.fork", False)], ids=["linux", "gvisor"])
-async def test_whether_a_child_of_another_process_can_be_forked_is_tried(fork: str, works: bool) -> None:
-    code = f"import os; from sandbox_server.drivers.spawn import zygote; zygote.fork_beside = {fork}; print(zygote.forks_beside())"
-    done = await anyio.run_process([sys.executable, "-c", code], env={"PYTHONPATH": ROOT})
-    assert done.stdout.decode().strip() == str(works)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_server.drivers.spawn import zygote
+from sandbox_server.drivers.spawn import zygote_pool
 from sandbox_server.drivers.spawn.child_setup import Account, Program
 from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 
@@ -57,11 +57,9 @@ def test_a_name_that_is_given_anew_is_the_new_template_s(templates: ZygotePool) 
     templates.close("kernels")
 
 
-def test_where_no_child_of_another_process_can_be_forked_there_is_no_template(
-    templates: ZygotePool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(zygote, "forks_beside", lambda: False)
-    with pytest.raises(NoZygoteError, match="CLONE_PARENT"):
+def test_in_gvisor_there_is_no_template(templates: ZygotePool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zygote_pool, "is_gvisor", lambda: True)
+    with pytest.raises(NoZygoteError, match="gVisor"):
         templates.open("kernels")
 
 
