@@ -343,9 +343,8 @@ def test_where_dev_tty_cannot_be_opened_the_shell_finds_its_terminal(tmp_path: P
         "TANDEM_LINKS": "-P",
         "TANDEM_BARE": "1",
     }
-    with subprocess.Popen(
-        ["bash", "--rcfile", BASHRC, "-i"], stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True
-    ) as shell:
+    leader = ["sh", "-c", 'bash --rcfile "$1" -i; :', "sh", BASHRC]  # who leads no session gets no terminal by opening one
+    with subprocess.Popen(leader, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True) as shell:
         os.close(slave)
         said = b""
         try:
@@ -353,7 +352,7 @@ def test_where_dev_tty_cannot_be_opened_the_shell_finds_its_terminal(tmp_path: P
                 assert select.select([master], [], [], SECONDS)[0], said
                 said += os.read(master, 4096)
         finally:
-            shell.kill()
+            os.killpg(shell.pid, signal.SIGKILL)
     os.close(master)
 
 
