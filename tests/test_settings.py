@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, load_written, variables
+from sandbox_server.settings import BadSettings, Settings, ShutdownHook, agent_environ, load, load_written, secret_variables, variables
 
 
 def test_nothing_set_is_valid_and_gives_the_defaults() -> None:
@@ -117,3 +117,10 @@ def test_without_one_this_processs_own_environment_counts(tmp_path: Path, monkey
     monkeypatch.setenv("PUBLIC_PORT", "none")
     with pytest.raises(BadSettings):
         load_written(f"{tmp_path}/environ.json")
+
+
+def test_the_variables_that_hold_a_secret_are_named() -> None:
+    declared = '{"API": {"source": {"env": "REAL_TOKEN"}, "variable": "API_TOKEN", "hosts": ["api.example"]}}'
+    given = {"SANDBOX_API_KEY": "k", "SECRETS": declared, "REAL_TOKEN": "t", "WORKSPACE": "/tmp"}
+    assert {"SANDBOX_API_KEY", "REAL_TOKEN"} <= set(secret_variables(load(given)))
+    assert secret_variables(load({"WORKSPACE": "/tmp"})) == []

@@ -11,8 +11,8 @@ from sandbox_server.settings import Settings
 SKELETON = "/etc/skel"
 
 
-def prepare(settings: Settings) -> None:
-    """Make the directories of the sandbox and of the agent's account. As root, also set their owners."""
+def prepare(settings: Settings, *, boxed: bool) -> None:
+    """Make the directories of the sandbox and of the agent's account, who is `boxed` or not. As root, also set their owners."""
     agent = (settings.agent.uid, settings.agent.gid)
     control = (settings.users.control_uid, settings.users.control_uid)
     root = (os.geteuid(), settings.agent.gid)
@@ -26,7 +26,10 @@ def prepare(settings: Settings) -> None:
     make_directory(paths.agent_run, 0o751, root)
     make_directory(paths.shells, 0o700, agent)
     make_directory(paths.kernels, 0o700, agent)
-    make_directory(paths.identity, 0o775, (os.geteuid(), settings.users.control_uid))
+    if boxed:  # what is not root's is the agent's own there
+        make_directory(paths.identity, 0o775, (os.geteuid(), settings.users.control_uid))
+    else:  # the mode keeps others from the socket where the kernel does not say who connects, as gVisor
+        make_directory(paths.identity, 0o750, (settings.users.control_uid, settings.agent.gid))
     make_directory(settings.agent.home, 0o755, agent)
     make_agent_directory(settings.logs.directory, 0o755, agent)
     fill_home(settings.agent.home, SKELETON, agent)

@@ -69,7 +69,7 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     chosen = isolation.choose(settings)
     ports = _egress_ports(settings, chosen)
     chosen = replace(chosen, egress=ports.enforcement)
-    places.prepare(settings)
+    places.prepare(settings, boxed=chosen.level == "box")
     if lost := isolation.announce(settings, chosen):
         _say(lost)
     proxied = settings.egress.proxy_environment if chosen.egress == "proxy" else {}

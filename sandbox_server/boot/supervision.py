@@ -31,7 +31,7 @@ from supervisor.supervisord import Supervisor
 from sandbox_server.boot import hooks
 from sandbox_server.boot.early_start import EarlyStart, Pipes
 from sandbox_server.boot.hooks import HookRun
-from sandbox_server.drivers.spawn.child_setup import Account, closed_environment
+from sandbox_server.drivers.spawn.child_setup import Account, closed_environment, let_open
 
 FIRST_PRIORITY = 22
 """The highest priority number that starts at once: the gateway's."""
@@ -40,6 +40,10 @@ REST_SECONDS = 10.0
 EXIT_HOOK_FAILED = 3
 _EAGER_TURNS = 2
 """Turns of Supervisor's loop until it acts on an event: it learns of it in the first and acts in the second."""
+
+
+type MakeDispatchers = Callable[[object], tuple[object, Pipes]]
+"""How Supervisor makes what reads a program's output, and the pipes for it."""
 
 
 class Stage(IntEnum):
@@ -139,11 +143,8 @@ class Options(ServerOptions):  # type: ignore[misc]
             self.logger.critical = critical
 
     def make_pipes(self, stderr: bool = True) -> Pipes:
-        """Make a program's pipes. Their mode may be open: only the program's own descriptors lead to them."""
+        """Make a program's pipes, or take those of the adopted program."""
         pipes: Pipes = self._adopted.pipes if self._adopted else super().make_pipes(stderr)
-        for end in (pipes["child_stdout"], pipes["child_stderr"]):
-            if end is not None:
-                os.fchmod(end, 0o666)
         return pipes
 
     def process_groups_from_parser(self, parser: object) -> list[ProcessGroupConfig]:
@@ -153,8 +154,10 @@ class Options(ServerOptions):  # type: ignore[misc]
         assign_environments(processes, self._agent, self._environment)
         assign_users(processes, self._agent.uid, root=os.geteuid() == 0)
         for process in processes:
+            make = process.make_dispatchers
             if self._early and process.name == self._early.name:
-                process.make_dispatchers = partial(self._adopt, process, self._early)
+                make = partial(self._adopt, self._early, make)
+            process.make_dispatchers = partial(_give_outputs, process, make)
         return groups
 
     def waitpid(self) -> tuple[int | None, int | None]:
@@ -167,11 +170,11 @@ class Options(ServerOptions):  # type: ignore[misc]
             self._on_hooks_end(os.waitstatus_to_exitcode(status))
         return None, None
 
-    def _adopt(self, config: ProcessConfig, early: EarlyStart, process: object) -> object:
-        """Make Supervisor take over the early program instead of starting it: replace its next pipes and its next fork."""
-        del config.make_dispatchers
-        self._adopted = early
-        return config.make_dispatchers(process)
+    def _adopt(self, early: EarlyStart, make: MakeDispatchers, process: object) -> tuple[object, Pipes]:
+        """Make Supervisor take over the early program instead of starting it: replace its first pipes and its first fork."""
+        if self._early:
+            self._early, self._adopted = None, early
+        return make(process)
 
     def fork(self) -> int:
         """Fork, or return the process id of the adopted program."""
@@ -231,6 +234,13 @@ class PatientSupervisor(Supervisor):  # type: ignore[misc]
             later, self._later = self._later, []
             for config in later:
                 self.add_process_group(config)
+
+
+def _give_outputs(config: ProcessConfig, make: MakeDispatchers, process: object) -> tuple[object, Pipes]:
+    dispatchers, pipes = make(process)
+    if config.uid is not None:
+        let_open([end for end in (pipes["child_stdout"], pipes["child_stderr"]) if end is not None], _account(config.uid))
+    return dispatchers, pipes
 
 
 def _account(uid: int) -> Account:

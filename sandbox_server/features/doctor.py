@@ -1,6 +1,7 @@
 """The doctor: which guarantees hold on this host, and how to fix the others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from sandbox_server.core import Conflict, Failure, Model, Unavailable, operation
@@ -20,7 +21,7 @@ from sandbox_server.drivers.spawn.process import NEEDED_FOR_ISOLATION, Processes
 from sandbox_server.drivers.stats import system
 from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.x11.desktop import Desktop
-from sandbox_server.settings import Settings
+from sandbox_server.settings import Settings, secret_variables
 
 MIN_SHM_BYTES = 256 * 1024 * 1024
 """Below this, Chromium's renderers crash on large pages."""
@@ -36,6 +37,10 @@ BROWSER_SANDBOXES: dict[RendererSandbox | None, str] = {
     None: "Chromium does not start: its namespaces are refused, and there is no Landlock",
 }
 """What each sandbox of Chromium means."""
+KEEP_OUT_OF_ENVIRONMENTS = (
+    "give no secret as a variable: without SANDBOX_API_KEY boot makes a key in a file, and SECRETS may name a file; "
+    "do not run with --init, and where variables have to be used, run with --no-healthcheck"
+)
 EVERYTHING = IsolationPolicy(
     read=ReadPolicy(deny=("/etc/hostname",)),
     write=WritePolicy(allow=("/tmp",)),
@@ -52,7 +57,7 @@ class Check(Model):
     detail: str
     """The result of the check."""
     hint: str | None = None
-    """How to fix it; null if the guarantee holds."""
+    """How to fix it; null if the guarantee holds, or if nothing can be done about it."""
 
 
 class Diagnosis(Model):
@@ -62,27 +67,42 @@ class Diagnosis(Model):
 
 
 class Doctor:
-    """Checks the host from inside on every call. `more` are probes of other features."""
+    """Checks the host from inside on every call.
+
+    `more` are probes of other features. `irremediable` has a sentence, in place of detail and hint, for each check that
+    nothing makes hold on this kernel.
+    """
 
     tag = "doctor"
 
-    def __init__(self, processes: Processes, settings: Settings, desktop: Desktop, liveness: Liveness, more: Sequence[Probe] = ()) -> None:
+    def __init__(
+        self,
+        processes: Processes,
+        settings: Settings,
+        desktop: Desktop,
+        liveness: Liveness,
+        more: Sequence[Probe] = (),
+        *,
+        irremediable: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._processes = processes
         self._settings = settings
         self._desktop = desktop
         self._liveness = liveness
         self._more = more
+        self._irremediable = irremediable
 
     @operation("GET /v1/doctor", scope="view")
     async def doctor(self) -> Diagnosis:
         """Check which guarantees hold on this host, with a hint for each that does not."""
-        checks = [await _check(probe) for probe in (*self._probes(), *self._more)]
+        checks = [await self._check(probe) for probe in (*self._probes(), *self._more)]
         return Diagnosis(checks=checks, lost=[check.name for check in checks if check.status == "lost"])
 
     def _probes(self) -> Sequence[Probe]:
         return (
             Probe("daemons", self._daemons, "they are started anew when they hang; the container's log tells why"),
             Probe("separate_users", self._separate_users, "start the container as root: it drops to three users itself"),
+            Probe("environments", self._environments, KEEP_OUT_OF_ENVIRONMENTS),
             Probe("authentication", self._authentication, "unset AUTH=off"),
             Probe("seccomp", _seccomp, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("user_namespaces", self._user_namespaces, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
@@ -100,6 +120,16 @@ class Doctor:
             Probe("clock", _clock, "start a time service on the host: tokens expire by this clock"),
         )
 
+    async def _check(self, probe: Probe) -> Check:
+        try:
+            found = await probe.look()
+        except (Failure, OSError) as error:
+            found = Finding(None, f"could not look: {error}")
+        status: Literal["holds", "lost", "unknown"] = "unknown" if found.holds is None else "holds" if found.holds else "lost"
+        if not found.holds and (why := self._irremediable.get(probe.name)):
+            return Check(name=probe.name, status=status, detail=why)
+        return Check(name=probe.name, status=status, detail=found.detail, hint=None if found.holds else probe.hint)
+
     async def _daemons(self) -> Finding:
         states = await self._liveness.states()
         return Finding(set(states.values()) <= {"ready"}, ", ".join(f"{name}: {state}" for name, state in states.items()))
@@ -108,6 +138,18 @@ class Doctor:
         own = system.process_status()["Uid"].split()[0]
         agent = await self._output("id", "-u")
         return Finding(own != agent, f"the server runs as uid {own}, the agent as uid {agent}")
+
+    async def _environments(self) -> Finding:
+        done = await self._processes.run(["cat", "/proc/1/environ"], cwd="/", timeout=PROBE_SECONDS, max_output=1 << 16)
+        if done.exit.code != 0:
+            return Finding(True, "the agent reads the environments of its own programs alone")
+        names = {entry.partition(b"=")[0].decode("utf-8", "replace") for entry in done.stdout.split(b"\0")}
+        secret = secret_variables(self._settings)
+        if shown := [name for name in secret if name in names]:
+            return Finding(False, f"the agent reads {', '.join(shown)} in the environment of the first process")
+        if secret:
+            return Finding(False, f"the agent reads {', '.join(secret)} of what the engine starts in here: docker exec, the health check")
+        return Finding(True, "the agent reads the environments of all programs, and none was given a secret")
 
     async def _authentication(self) -> Finding:
         return Finding(self._settings.auth.mode == "on", f"AUTH is {self._settings.auth.mode}")
@@ -163,15 +205,6 @@ class Doctor:
     async def _output(self, *argv: str) -> str:
         completed = await self._processes.run(argv, timeout=PROBE_SECONDS, max_output=4096)
         return completed.stdout.decode().strip()
-
-
-async def _check(probe: Probe) -> Check:
-    try:
-        found = await probe.look()
-    except (Failure, OSError) as error:
-        found = Finding(None, f"could not look: {error}")
-    status: Literal["holds", "lost", "unknown"] = "unknown" if found.holds is None else "holds" if found.holds else "lost"
-    return Check(name=probe.name, status=status, detail=found.detail, hint=None if found.holds else probe.hint)
 
 
 async def _seccomp() -> Finding:

@@ -265,11 +265,20 @@ def variables() -> Iterator[tuple[str, Variable]]:
 
 def secrets_in(settings: Settings) -> Iterator[str]:
     """Every secret that the settings hold."""
+    return (secret.reveal() for _, secret in _secrets(settings))
+
+
+def secret_variables(settings: Settings) -> list[str]:
+    """Names of the variables that were given to the container and hold a secret."""
+    return sorted({variable.name for variable, _ in _secrets(settings)} | settings.secrets.hidden)
+
+
+def _secrets(settings: Settings) -> Iterator[tuple[Variable, Secret]]:
     for section in fields(Settings):
         values = getattr(settings, section.name)
-        for name, _ in declared(cast("type", section.type)):
+        for name, known in declared(cast("type", section.type)):
             if isinstance(value := getattr(values, name), Secret):
-                yield value.reveal()
+                yield known, value
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:

@@ -17,6 +17,12 @@ def test_what_is_hidden_is_in_no_variable_and_is_taken_whole() -> None:
     assert entrypoint.VARIABLE not in shown
 
 
+def test_no_other_user_may_open_the_memory_by_its_descriptor() -> None:
+    shown = entrypoint.hide(ODD)
+    assert os.fstat(int(shown[entrypoint.VARIABLE])).st_mode & 0o777 == 0o600
+    entrypoint.take(shown)
+
+
 def test_more_than_a_pipe_holds_is_kept() -> None:
     large = {"LARGE": "x" * (3 << 20)}
     assert entrypoint.take(entrypoint.hide(large)) == large

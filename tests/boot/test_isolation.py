@@ -74,3 +74,15 @@ def test_a_box_that_is_not_wanted_is_not_tried_and_not_missed(settings: Settings
 def test_without_root_there_is_nothing_to_choose(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert isolation.choose(settings).level == "none"
+
+
+def test_in_gvisor_root_is_not_withheld_for_settings_of_gvisors_own_and_no_flag_is_named(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe(monkeypatch, "EINVAL", exposed=True)
+    monkeypatch.setattr(box_host, "look", lambda: replace(HOST, gvisor=True, masked=False, landlock=0))
+    chosen = isolation.choose(settings)
+    assert (chosen.level, chosen.root_withheld, chosen.flags) == ("users", False, ())
+    said = isolation.announce(settings, chosen) or ""
+    assert "gVisor" in said
+    assert "how to win it" not in said

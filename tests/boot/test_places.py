@@ -39,22 +39,29 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_each_place_has_its_owner_and_is_closed_to_the_others(settings: Settings, tmp_path: Path) -> None:
-    prepare(settings)
+    prepare(settings, boxed=True)
     run = tmp_path / "run"
     found = {path.name: (owner(path), mode(path)) for path in run.iterdir()}
     assert found == {"sandbox": (CONTROL, 0o700), "agent": ((0, 1000), 0o751), "boot": ((0, 0), 0o700)}
     assert (owner(tmp_path / "log"), owner(run / "sandbox" / "nginx")) == (AGENT, CONTROL)
 
 
+def test_without_a_box_the_mode_keeps_others_from_the_identity_s_socket(settings: Settings) -> None:
+    prepare(settings, boxed=False)
+    place = Path(settings.paths.identity)
+    assert mode(place) == 0o750
+    assert owner(place) == ((settings.users.control_uid, settings.agent.gid) if os.geteuid() == 0 else (os.getuid(), os.getgid()))
+
+
 def test_the_directory_in_which_anybody_could_have_made_them_is_closed(settings: Settings, tmp_path: Path) -> None:
-    prepare(settings)
+    prepare(settings, boxed=True)
     assert mode(tmp_path / "run") == 0o755
 
 
 def test_preparing_twice_changes_nothing(settings: Settings, tmp_path: Path) -> None:
-    prepare(settings)
+    prepare(settings, boxed=True)
     before = {path: path.stat().st_ctime_ns for path in (tmp_path / "run").iterdir()}
-    prepare(settings)
+    prepare(settings, boxed=True)
     assert {path: path.stat().st_ctime_ns for path in (tmp_path / "run").iterdir()} == before
 
 
@@ -104,7 +111,7 @@ def test_nothing_is_made_behind_a_link_of_the_agents(settings: Settings, tmp_pat
     (tmp_path / "work").symlink_to(precious)
     (tmp_path / "log").symlink_to(precious)
     prepare_workspace(settings)
-    prepare(settings)
+    prepare(settings, boxed=True)
     assert list(precious.iterdir()) == []
     assert owner(precious) == (0, 0)
     assert f"boot: {tmp_path}/log is left as it is: {tmp_path}/log is a link" in capsys.readouterr().err

@@ -28,7 +28,7 @@ childlogdir = {folder}
 user = {user}
 
 [program:writer]
-command = /bin/sh -c 'echo $$ >{folder}/shell; id -u >{folder}/uid; echo hello >/dev/stdout; exec sleep 600'
+command = /bin/sh -c 'cd {folder}; echo $$ >shell; id -u >uid; ls -nL /dev/stderr >pipe; echo hello >/dev/stdout; exec sleep 600'
 stdout_logfile = {folder}/output
 stopwaitsecs = 2
 autorestart = true
@@ -139,6 +139,11 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
 def test_programs_start_at_once_as_the_agent_and_can_open_their_own_output(supervisor: Supervisor, until: Callable[..., None]) -> None:
     until(lambda: supervisor.read("output"))
     assert (supervisor.read("output"), supervisor.read("uid")) == ("hello", str(supervisor.agent_uid))
+
+
+def test_nobody_else_can_open_a_programs_output(supervisor: Supervisor, until: Callable[..., None]) -> None:
+    until(lambda: supervisor.read("output"))
+    assert supervisor.read("pipe").split()[:3] == ["prw-------", "1", str(supervisor.agent_uid)]
 
 
 def test_a_program_that_is_killed_starts_anew(supervisor: Supervisor, until: Callable[..., None]) -> None:

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -45,8 +45,8 @@ class NoProcesses:
         raise Unavailable("processes cannot be started now")
 
 
-async def checks(processes: object, settings: Settings | None = None) -> dict[str, Check]:
-    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}))  # type: ignore[arg-type]
+async def checks(processes: object, settings: Settings | None = None, **more: Mapping[str, str]) -> dict[str, Check]:
+    doctor = Doctor(processes, settings or load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({}), **more)  # type: ignore[arg-type]
     return {check.name: check for check in (await doctor.doctor()).checks}
 
 
@@ -160,3 +160,38 @@ async def test_a_daemon_that_does_not_answer_is_named(tmp_path: Path) -> None:
     doctor = Doctor(FakeProcesses({}), load({"WORKSPACE": "/tmp"}), NoDesktop(), Liveness({"spawner": f"{tmp_path}/none"}))  # type: ignore[arg-type]
     found = next(check for check in (await doctor.doctor()).checks if check.name == "daemons")
     assert (found.status, found.detail) == ("lost", "spawner: not started")
+
+
+class Showing:
+    """Lets the agent read this of the first process."""
+
+    def __init__(self, environ: bytes | None) -> None:
+        self._environ = environ
+
+    async def run(self, argv: Sequence[str], **more: object) -> Completed:
+        if argv[0] != "cat":
+            return Completed(Exit(0, None), b"1000\n", b"", False)
+        return Completed(Exit(1 if self._environ is None else 0, None), self._environ or b"", b"", False)
+
+
+@pytest.mark.parametrize(
+    ("environ", "given", "status", "said"),
+    [
+        (None, {"SANDBOX_API_KEY": "k"}, "holds", "its own programs alone"),
+        (b"LANG=C\0", {}, "holds", "none was given a secret"),
+        (b"LANG=C\0", {"SANDBOX_API_KEY": "k"}, "lost", "SANDBOX_API_KEY of what the engine starts"),
+        (b"LANG=C\0SANDBOX_API_KEY=k\0", {"SANDBOX_API_KEY": "k"}, "lost", "SANDBOX_API_KEY in the environment of the first process"),
+    ],
+    ids=["hidden", "shown", "engine", "first"],
+)
+async def test_secrets_in_environments_that_the_agent_reads_are_named(
+    environ: bytes | None, given: dict[str, str], status: str, said: str
+) -> None:
+    found = (await checks(Showing(environ), load({"WORKSPACE": "/tmp", **given})))["environments"]
+    assert (found.status, said in found.detail, "=k" in found.detail) == (status, True, False)
+
+
+async def test_what_nothing_makes_hold_has_its_reason_and_no_hint() -> None:
+    found = await checks(FakeProcesses({"unshare": 1}), irremediable={"user_namespaces": "why"})
+    assert (found["user_namespaces"].detail, found["user_namespaces"].hint) == ("why", None)
+    assert found["sudo"].hint is None

@@ -8,14 +8,13 @@ from pathlib import Path
 
 from sandbox_server.drivers.fence import landlock
 from sandbox_server.drivers.stats import system
+from sandbox_server.drivers.stats.gvisor import is_gvisor
 
 NEEDED_CAPABILITIES = ("SETUID", "SETGID", "SETFCAP")
 """To give a user namespace the container's users."""
 SECCOMP_FLAG = "--security-opt seccomp=deploy/seccomp/tandem.json"
 PATHS_FLAG = "--security-opt systempaths=unconfined (Podman: --security-opt unmask=ALL; Kubernetes: procMount: Unmasked)"
 APPARMOR_FLAG = "--security-opt apparmor=unconfined"
-_GVISOR = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"
-"""What gVisor calls its kernel, whatever the host's is."""
 _EVERY_ID = ["0", "0", "4294967295"]
 
 
@@ -87,7 +86,7 @@ def look(proc: str = "/proc") -> Host:
     return Host(
         root=os.geteuid() == 0,
         apparmor=apparmor_profile(_read(f"{proc}/self/attr/current")),
-        gvisor=_read(f"{proc}/version").startswith(_GVISOR),
+        gvisor=is_gvisor(proc),
         mapped=_read(f"{proc}/self/uid_map").split() not in ([], _EVERY_ID),
         masked=is_covered(_read(f"{proc}/self/mountinfo")),
         namespaces=refusal_of_namespaces(),

@@ -128,10 +128,15 @@ def end_with(parent: int) -> None:
 
 
 def replace_arguments(name: str) -> None:
-    """Make `name` this process's command line, cut where that was shorter; it is in the process's own memory (proc_pid_cmdline(5))."""
+    """Make `name` this process's command line, cut where that was shorter; it is in the process's own memory (proc_pid_cmdline(5)).
+
+    Nothing changes where the kernel does not say where that is, as gVisor.
+    """
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     start, end = (int(word) for word in fields[_ARG_START : _ARG_START + 2])
+    if end <= start:
+        return
     ctypes.memset(start, 0, end - start)
     ctypes.memmove(start, name.encode(), min(len(name), end - start - 1))
 

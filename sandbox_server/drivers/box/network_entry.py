@@ -19,7 +19,7 @@ from typing import NoReturn
 from sandbox_server.drivers.box.box import KINDS
 from sandbox_server.drivers.fence import landlock
 from sandbox_server.drivers.ipc import descriptor_passing
-from sandbox_server.drivers.spawn.child_setup import Account
+from sandbox_server.drivers.spawn.child_setup import Account, let_open
 
 RETRY_SECONDS = 0.05
 BACKLOG = 511
@@ -89,6 +89,7 @@ def run(arguments: Sequence[str]) -> NoReturn:
     options = _parse(arguments)
     account = Account.named(options.user)
     listeners = bind(options.listen)
+    let_open((1, 2), account)
     daemon, user, network = attach(options.box)
     join(user, network)
     become(account)

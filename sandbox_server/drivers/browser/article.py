@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from sandbox_server.core.errors import TooLarge, Unavailable
 from sandbox_server.drivers.browser import page_markdown
 from sandbox_server.drivers.browser.script_results import answer
+from sandbox_server.drivers.ipc import private_memory
 from sandbox_server.drivers.spawn import confined_program
 from sandbox_server.drivers.spawn.process import Processes
 
@@ -97,7 +98,7 @@ class Readable:
         return Article(content=await self._markdown(html), **found)
 
     async def _markdown(self, html: str) -> str:
-        with os.fdopen(os.memfd_create("page", os.MFD_CLOEXEC), "w+b") as file:
+        with os.fdopen(private_memory.create("page"), "w+b") as file:
             file.write(html.encode("utf-8", "replace"))
             file.seek(0)
             found = await confined_program.answer(self._processes, page_markdown.__file__, {}, file.fileno(), seconds=SECONDS)

@@ -303,7 +303,7 @@ class Chromium:
         )
         if probe.exit.code == 0:
             return self._place.viewable
-        log.warning("the browser shows no files: without a box, and without user namespaces, the agent's links would lead it to its own")
+        log.warning("the browser shows no files: without a box, this host cannot keep the agent's links from leading it to its own")
         return ()
 
     async def _choose_sandbox(self) -> RendererSandbox | None:

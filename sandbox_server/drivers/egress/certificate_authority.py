@@ -8,6 +8,7 @@ from collections import OrderedDict
 
 from sandbox_server.drivers.egress.host_names import normal_form
 from sandbox_server.drivers.egress.x509_signing import CertificateKey, SignedCertificate
+from sandbox_server.drivers.ipc import private_memory
 
 SUBJECT = "Tandem sandbox egress CA"
 """The subject is the same in every container, and so is the name of its link in a directory of certificates."""
@@ -64,7 +65,7 @@ class CertificateAuthority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
-        fd = os.memfd_create("leaf", os.MFD_CLOEXEC)  # ssl reads certificates from files alone
+        fd = private_memory.create("leaf")  # ssl reads certificates from files alone
         try:
             os.write(fd, self._leaf_key.pem + self._leaf(name).pem.encode())
             context.load_cert_chain(f"/proc/self/fd/{fd}")

@@ -173,8 +173,9 @@ class Fence:
         policy = self.policy.network
         if not policy or not policy.allowed_domains:
             return None
+        with _asked_by("network"):
+            ended = os.pidfd_open(os.getpid())
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ended = os.pidfd_open(os.getpid())
         pid = os.fork()
         if pid == 0:
             if os.fork() == 0:

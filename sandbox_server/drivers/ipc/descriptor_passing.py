@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from sandbox_server.drivers.ipc import private_memory
+
 MAX_BODY = 4 << 20
 """Limit in bytes of a request's JSON. The kernel allows about 2 MiB of argv and environment."""
 MAX_PACKET = 16 << 10
@@ -33,7 +35,7 @@ def send_request(sock: socket.socket, body: Message, fds: Sequence[int] = ()) ->
     encoded = json.dumps(body).encode()
     if len(encoded) > MAX_BODY:
         raise MalformedMessageError(f"the request exceeds {MAX_BODY} bytes")
-    memfd = os.memfd_create("request")
+    memfd = private_memory.create("request")
     try:
         with open(memfd, "wb", closefd=False) as file:
             file.write(encoded)

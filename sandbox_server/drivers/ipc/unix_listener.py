@@ -27,7 +27,7 @@ def listen(path: str, owner: Account) -> socket.socket:
 
 
 def peer_uid(sock: socket.socket) -> int:
-    """Return the user id of the connected process."""
+    """Return the user id of the connected process. gVisor gives this process's own: there the socket's mode keeps others out."""
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     uid: int = struct.unpack("3i", credentials)[1]
     return uid

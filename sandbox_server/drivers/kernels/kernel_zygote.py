@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -59,7 +60,12 @@ class KernelZygote:
         for _ in range(TRIES):
             if time.monotonic() < self._rests_until:
                 break
-            zygote = await self._running()
+            try:
+                zygote = await self._running()
+            except NoZygote as refused:
+                _log.warning("every kernel starts by itself: %s", refused.message)
+                self._rests_until = math.inf
+                break
             with suppress(NoZygote):
                 return await self._processes.start(role, forked_from=NAME, **options)
             await self._end(zygote)

@@ -77,8 +77,10 @@ class Pythons:
 
     async def _look(self) -> dict[str, Python]:
         argv = ["bash", "-c", _FIND, "bash", PACKAGES]
-        listed = (await self._processes.run(argv, timeout=PROBE_SECONDS, max_output=1 << 16)).stdout.decode()
-        *lines, last = [line.split("\t") for line in listed.splitlines()]
+        done = await self._processes.run(argv, timeout=PROBE_SECONDS, max_output=1 << 16)
+        if done.exit.code != 0:
+            raise Unavailable("the agent's Pythons cannot be listed: what looks for them failed")
+        *lines, last = [line.split("\t") for line in done.stdout.decode().splitlines()]
         found = {f"python{version}": Python(version, program, f"{PACKAGES}/{version}") for version, program in lines}
         usual = next((python for python in found.values() if python.program == last[1]), None)
         return ({DEFAULT: usual} if usual else {}) | found

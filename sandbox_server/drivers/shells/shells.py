@@ -29,15 +29,27 @@ _DISCARD_LINE = b" \x05\x15"
 """Keys that leave the line empty; on one that is empty they do not ring the bell."""
 _SIGNAL_SECONDS = 5.0
 
-# The terminal's foreground process group and the shell's own are in /proc/PID/stat, after a name that may hold anything.
+# The terminal's foreground process group and the shell's own are in /proc/PID/stat, after a name that may hold anything. gVisor leaves the
+# first out: there it is taken for the session's latest group, and the shell is always interrupted, which may be what has the terminal.
 _SIGNAL = """
+latest() {
+    found=$2
+    for stat in /proc/[0-9]*/stat; do
+        { read -r line < "$stat"; } 2>/dev/null || continue
+        set -- "$1" "$2" ${line##*) }
+        if [ "$3" != Z ] && [ "$6" = "$1" ] && [ "$5" -gt "$found" ]; then found=$5; fi
+    done
+    echo "$found"
+}
 read -r line < "/proc/$1/stat" || exit 3
 set -- "$1" "$2" ${line##*) }
-if [ "$8" = "$5" ]; then echo shell; else echo group; fi
+front=$8
+[ "$front" -gt 0 ] || front=$(latest "$6" "$5")
+if [ "$front" = "$5" ]; then echo shell; else echo group; fi
 [ "$2" = none ] && exit
-[ "$8" = "$5" ] && exec kill -s "$2" "$1"
-kill -s "$2" -- "-$8"
-[ "$2" = INT ] || kill -s INT "$1"
+[ "$front" = "$5" ] && exec kill -s "$2" "$1"
+kill -s "$2" -- "-$front"
+[ "$8" -gt 0 ] && [ "$2" = INT ] || kill -s INT "$1"
 """
 _KILL_SHELL = 'kill -s KILL "$1"'
 

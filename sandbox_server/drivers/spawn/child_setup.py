@@ -206,7 +206,10 @@ def run_worker(
 
 
 def let_open(fds: Sequence[int], account: Account) -> None:
-    """Give pipes to the account, because a program that opens /dev/stdout opens the pipe again and needs permission."""
+    """Give pipes to the account, because a program that opens /dev/stdout opens the pipe again and needs permission.
+
+    The owner, because gVisor's pipes have a mode that cannot be set.
+    """
     for fd in fds:
         if os.geteuid() == 0 and stat.S_ISFIFO(os.fstat(fd).st_mode):
             os.fchown(fd, account.uid, account.gid)

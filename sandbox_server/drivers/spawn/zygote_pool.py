@@ -14,6 +14,7 @@ from contextlib import suppress
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.spawn import child_setup
 from sandbox_server.drivers.spawn.child_setup import Account, Program
+from sandbox_server.drivers.stats.gvisor import is_gvisor
 
 NOBODY = 0
 _CREDENTIALS = struct.Struct("iII")
@@ -21,7 +22,7 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 class NoZygoteError(OSError):
-    """No zygote of that name runs."""
+    """No zygote of that name runs, or none can."""
 
 
 class ZygotePool:
@@ -34,8 +35,11 @@ class ZygotePool:
     def open(self, name: str) -> socket.socket:
         """Make a channel for a zygote that is about to start, and return its end.
 
-        An older zygote of that name gets no more requests.
+        An older zygote of that name gets no more requests. Raises NoZygoteError in gVisor, which ignores CLONE_PARENT: what
+        a zygote forks would be no child of this process.
         """
+        if is_gvisor():
+            raise NoZygoteError(errno.EOPNOTSUPP, "in gVisor no zygote forks for others")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         self.close(name)

@@ -1,6 +1,7 @@
 """A Unix socket in the box that answers HTTP: programs get tokens without a key of the API's.
 
 The kernel says who is connected (SO_PEERCRED, unix(7)). The answers are for the agent's user and root; each connection gets one.
+gVisor says this process's own ids: there the directory's mode keeps others out (`boot/places.py`).
 """
 
 import asyncio

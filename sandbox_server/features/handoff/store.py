@@ -2,9 +2,11 @@
 
 import asyncio
 import functools
+import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -48,6 +50,8 @@ class HandoffStore:
         return await asyncio.get_running_loop().run_in_executor(self._thread, functools.partial(work, *args, **named))
 
     def _open(self) -> None:
+        with suppress(OSError):  # sqlite3 says what is wrong
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         self._database = sqlite3.connect(self._path)
         with self._database:
             self._database.execute("create table if not exists handoffs (id text primary key, created real, closed integer, value text)")

@@ -130,6 +130,17 @@ print(len(Path("/proc/self/cmdline").read_bytes().strip(b"\\0")) < 100_000)
     assert said(script).split() == ["spare", "True"]
 
 
+def test_where_the_kernel_does_not_say_where_they_are_they_stay() -> None:
+    script = """
+import io
+n.open = lambda *_: io.BytesIO(b"1 (python3) R " + b"0 " * 60)
+before = Path("/proc/self/cmdline").read_bytes()
+n.replace_arguments("spare")
+print(Path("/proc/self/cmdline").read_bytes() == before)
+"""
+    assert said(script) == "True"
+
+
 def test_whoever_gave_up_its_capabilities_in_a_namespace_of_its_own_has_none() -> None:
     script = """
 n.leave_user_namespace()

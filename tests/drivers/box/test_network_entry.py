@@ -23,6 +23,7 @@ devices = sorted(line.split(":")[0].strip() for line in Path("/proc/net/dev").re
 out = {"uid": os.getuid(), "groups": os.getgroups(), "caps": status["CapEff"].strip(), "nnp": status["NoNewPrivs"].strip(), "net": devices}
 sock = os.environ.get("NGINX", "").rstrip(";")
 held = socket.socket(fileno=int(sock)) if sock else None
+out["output"] = [os.fstat(1).st_uid == os.getuid(), os.fstat(1).st_mode & 0o777]
 out["inherited"] = held.getsockname() if held else None
 print(json.dumps(out), flush=True)
 import time
@@ -70,6 +71,7 @@ def test_a_program_is_in_the_boxes_network_without_any_right(enter: Enter) -> No
 
     assert found["uid"] == 65534
     assert (found["caps"], found["nnp"]) == ("0" * 16, "1")
+    assert found["output"] == [True, 0o600], "what opens /dev/stdout opens the pipe again"
     assert "eth0" in str(found["net"])
     assert 0 not in found["groups"]  # type: ignore[operator]
 

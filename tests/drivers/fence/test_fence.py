@@ -1,11 +1,14 @@
 """The fence from inside: what each part of a policy holds back, and the ways round it, in a box and without one."""
 
+import errno
 import socket
 import threading
 from collections.abc import Iterator
 
 import pytest
 
+from sandbox_server.drivers.fence.fence import Fence, FenceError
+from sandbox_server.drivers.fence.policy import IsolationPolicy, NetworkPolicy
 from sandbox_server.drivers.ipc.descriptor_passing import Message
 from tests.conftest import until
 from tests.fences import SECONDS, Fences
@@ -225,3 +228,14 @@ def test_only_the_agent_is_isolated(fences: Fences) -> None:
     refusal = fences.run("true", {}, user="root").refusal
     assert refusal is not None
     assert "processes of the agent" in refusal["message"]
+
+
+def test_where_the_proxy_cannot_watch_its_program_the_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> int:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("os.pidfd_open", refuse)
+    policy = IsolationPolicy(network=NetworkPolicy(allowed_domains=("example.com",)))
+    with pytest.raises(FenceError) as refused:
+        Fence(policy, cwd="/", home="/", private="/nonexistent").separate(lambda: None)
+    assert (refused.value.errno, refused.value.field) == (errno.ENOSYS, "network")

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.drivers.kernels.kernel_zygote import NAME, KernelZygote
 from sandbox_server.drivers.kernels.kernels import Kernels
-from sandbox_server.drivers.spawn.process import Process, Processes
+from sandbox_server.drivers.spawn.process import NoZygote, Process, Processes
 from tests.drivers.kernels.conftest import MEMORY
 
 pytestmark = pytest.mark.anyio
@@ -57,3 +57,19 @@ async def test_where_nothing_can_be_forked_the_program_is_started_and_no_templat
         assert await code(await zygote.start(["kernels/relay", "/"], INSTEAD)) == 9
         with pytest.raises(Exception, match="there is no zygote"):
             await processes.start(["kernels/relay", "/"], forked_from=NAME)
+
+
+async def test_where_the_kernel_cannot_fork_so_the_program_is_started_and_no_zygote_is_tried_again() -> None:
+    asked: list[object] = []
+
+    class Refusing:
+        async def start(self, argv: list[str], **options: object) -> list[str]:
+            asked.append(options.get("zygote"))
+            if "zygote" in options:
+                raise NoZygote("this kernel cannot")
+            return argv
+
+    zygote = KernelZygote(Refusing(), program="python3", packages="/", memory=MEMORY)  # type: ignore[arg-type]
+    started: list[object] = [await zygote.start(["kernels/relay", "/"], INSTEAD) for _ in range(2)]
+    assert started == [INSTEAD, INSTEAD]
+    assert asked == [NAME, None, None]

@@ -29,6 +29,13 @@ async def test_where_there_is_none_nothing_is_listed(processes: Processes, monke
     assert await Pythons(processes).all() == {}
 
 
+async def test_where_the_look_for_them_fails_nothing_is_believed(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FIND", "kill -SEGV $$")
+
+    with pytest.raises(Unavailable, match="cannot be listed"):
+        await Pythons(processes).all()
+
+
 async def test_an_unknown_kernel_is_refused_with_the_names_that_there_are(kernels: Kernels) -> None:
     with pytest.raises(InvalidArgument, match=r"python2\.7") as refusal:
         await kernels.take("python2.7")

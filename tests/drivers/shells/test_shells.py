@@ -2,8 +2,11 @@
 
 import asyncio
 import os
+import pty
+import select
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,15 +16,25 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand, ShellStatus
 from sandbox_server.drivers.shells.shell_integration import Mark
-from sandbox_server.drivers.shells.shells import LiveShell, ShellStart, TmuxShells
+from sandbox_server.drivers.shells.shells import _SIGNAL, BASHRC, LiveShell, ShellStart, TmuxShells
 from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
+from tests.conftest import until
 from tests.drivers.shells.ear import Ear
 
 pytestmark = pytest.mark.anyio
 
 SECONDS = 30
+LEADER = """
+import signal, subprocess
+signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+for seconds in ("600", "601"):
+    print(subprocess.Popen(["sleep", seconds], process_group=0).pid, flush=True)
+while True:
+    signal.pause()
+"""
+"""The first process of a session without a terminal, and two groups in it."""
 
 
 @pytest.fixture
@@ -318,3 +331,52 @@ async def test_a_picture_does_not_begin_a_mark_that_is_taken_out_of_what_follows
     assert (b"\x1b]7133" in picture.restore(), taken) == (False, [picture])
     fifo.write_text("go\n")
     await ear.mark("end", "t1")
+
+
+def test_where_dev_tty_cannot_be_opened_the_shell_finds_its_terminal(tmp_path: Path) -> None:
+    (tmp_path / "s.command").write_text("nonce\n")
+    master, slave = pty.openpty()
+    environment = {
+        "HOME": str(tmp_path),
+        "PATH": "/usr/bin:/bin",
+        "TANDEM_SHELL": f"{tmp_path}/s",
+        "TANDEM_LINKS": "-P",
+        "TANDEM_BARE": "1",
+    }
+    leader = ["sh", "-c", 'bash --rcfile "$1" -i; :', "sh", BASHRC]  # who leads no session gets no terminal by opening one
+    with subprocess.Popen(leader, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True) as shell:
+        os.close(slave)
+        said = b""
+        try:
+            while b"7133;nonce;prompt;0" not in said:
+                assert select.select([master], [], [], SECONDS)[0], said
+                said += os.read(master, 4096)
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)
+    os.close(master)
+
+
+def test_where_the_kernel_does_not_say_who_has_the_terminal_it_is_the_latest_group() -> None:
+    with subprocess.Popen([sys.executable, "-c", LEADER], start_new_session=True, stdout=subprocess.PIPE, text=True) as leader:
+        assert leader.stdout
+        older, latest = int(leader.stdout.readline()), int(leader.stdout.readline())
+
+        def signalled(name: str) -> str:
+            argv = ["sh", "-c", _SIGNAL, "sh", str(leader.pid), name]
+            return subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False, timeout=SECONDS).stdout.strip()
+
+        try:
+            assert [signalled("none"), signalled("KILL")] == ["group", "group"]
+            assert leader.stdout.readline() == "interrupted\n"
+            until(lambda: is_over(latest))
+            assert (is_over(older), signalled("none")) == (False, "group")
+            assert signalled("KILL") == "group"
+            until(lambda: is_over(older))
+            assert signalled("none") == "shell"
+        finally:
+            leader.kill()
+
+
+def is_over(pid: int) -> bool:
+    """Whether a process has ended and is not reaped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

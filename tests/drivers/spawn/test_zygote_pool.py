@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from sandbox_server.drivers.spawn import zygote_pool
 from sandbox_server.drivers.spawn.child_setup import Account, Program
 from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 
@@ -54,6 +55,12 @@ def test_a_name_that_is_given_anew_is_the_new_template_s(templates: ZygotePool) 
         os.close(templates.fork("kernels", PROGRAM))
         assert (before.recv(10), after.recv(10)) == (b"", b"{}")
     templates.close("kernels")
+
+
+def test_in_gvisor_there_is_no_template(templates: ZygotePool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zygote_pool, "is_gvisor", lambda: True)
+    with pytest.raises(NoZygoteError, match="gVisor"):
+        templates.open("kernels")
 
 
 def test_a_template_that_takes_nothing_is_given_up_and_holds_nobody(templates: ZygotePool) -> None:

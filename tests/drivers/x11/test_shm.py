@@ -1,13 +1,17 @@
 """Shared memory shows what the protocol's own way shows, and nobody else can read it."""
 
 import gc
+import os
+import socket
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from Xlib import X
 from Xlib import display as xlib
 from Xlib.error import ConnectionClosedError
 
-from sandbox_server.drivers.x11.shm import ALL_PLANES, Segment
+from sandbox_server.drivers.x11.shm import ALL_PLANES, Segment, _server_uid
 from tests.drivers.x11.conftest import XServer
 
 
@@ -56,3 +60,13 @@ def test_without_a_connection_none_is_made_and_none_is_missed_later(xserver: XSe
         Segment(display, 4096)
     gc.collect()  # what is wrong then fails the test
     assert segments() == before
+
+
+def test_the_server_is_whose_the_socket_is_and_not_who_the_kernel_says_is_connected(tmp_path: Path) -> None:
+    path = str(tmp_path / "X9")
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as connected:
+        listening.bind(path)
+        listening.listen()
+        connected.connect(path)
+        os.chown(path, 4242, -1)
+        assert _server_uid(SimpleNamespace(display=SimpleNamespace(socket=connected))) == 4242  # type: ignore[arg-type]

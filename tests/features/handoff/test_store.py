@@ -79,3 +79,8 @@ async def test_the_work_of_a_caller_that_went_is_alone_with_the_file_to_its_end(
         await closing
     async with HandoffStore(path) as again:
         assert [each.id for each in await again.all()] == ["gone"]
+
+
+async def test_nobody_else_may_open_the_file(tmp_path: Path) -> None:
+    async with HandoffStore(str(tmp_path / "h.db")):
+        assert (tmp_path / "h.db").stat().st_mode & 0o777 == 0o600
