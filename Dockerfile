@@ -249,8 +249,8 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     && fc-cache --system-only && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
 
 # --- chromium: on the desktop ----------------------------------------------------------------------------------------------
-# It draws without a GPU, so the drivers of one (200 MB with their compiler) stay out, and so do the layers with which Vulkan is debugged. The
-# session's message bus is the desktop's own.
+# It draws without a GPU, so the drivers of one (200 MB with their compiler) stay out, and so do the layers with which Vulkan is debugged and
+# GTK's table of emoji. The session's message bus is the desktop's own.
 FROM desktop AS chromium
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
@@ -258,7 +258,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     && stand-in tandem-omitted-drivers "mesa-libgallium=$gbm" default-dbus-session-bus=99 \
     && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted-drivers.deb chromium \
     && rm -rf tandem-omitted-drivers.deb /usr/lib/chromium/libVkLayer_khronos_validation.so /usr/lib/chromium/libVkICD_mock_icd.so \
-        /usr/lib/chromium/*.TOC /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+        /usr/lib/chromium/*.TOC /usr/share/gtk-3.0/emoji /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
 # Control writes the policies while the container runs; everybody reads them.
 RUN ln -s /usr/lib/chromium/chromium /usr/local/bin/browser && install -d -o control -g control /etc/chromium/policies/managed
 
@@ -273,13 +273,14 @@ COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 
 # --- languages: the other Pythons and Nodes, and what developers expect at hand ------------------------------------------
-# lto-dump (31 MB) shows what is in an object file; nothing that compiles runs it.
+# Without lto-dump (31 MB), which nothing that compiles runs, the sanitizers as static libraries (10 MB), and Vim in other languages (14 MB).
 FROM browser AS languages
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
         gcc imagemagick libc6-dev make vim \
-    && rm -rf /usr/bin/*-lto-dump-* /usr/bin/lto-dump* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+    && rm -rf /usr/bin/*-lto-dump-* /usr/bin/lto-dump* /usr/lib/gcc/*/*/lib*san.a /usr/share/vim/vim*/lang /usr/share/vim/vim*/tutor \
+        /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
 COPY --from=node /opt/tools/bin/uv /opt/tools/bin/uvx /usr/local/bin/
 COPY --from=pythons /opt/python /opt/python
 COPY --from=kernels /opt/kernels /opt/kernel
