@@ -1,7 +1,7 @@
 # One stage per component. Only what a stage's name says is in it; `runtime` is the product, `test` is what tests it.
 # scripts/build builds it, with BuildKit. Everything is pinned: Debian's release here, the rest in requirements/.
 # What the product is made of is one chain, in which each variant is what the next stands on: system, core, browser, languages, full.
-# What changes often comes late in it, and our code last. requirements/sizes.toml says what each layer may weigh.
+# What changes often comes late: the server's packages after the variant, and our code last. requirements/sizes.toml says what each layer may weigh.
 
 # Which variant `runtime` is, and what is in `full` beside what always is: 1 for yes.
 ARG VARIANT=full
@@ -51,6 +51,12 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
     && rm "$(echo /opt/venv/lib/python3*/site-packages/playwright/driver/node)" && trim /opt/venv \
     && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/venv/lib \
     && echo /opt/tandem >"$(echo /opt/venv/lib/python3*/site-packages)/tandem.pth"
+
+FROM packages AS test-packages
+ARG PIP_INDEX_URL
+COPY requirements/test.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
 
 # --- node: to fetch from npm with ------------------------------------------------------------------------------------
 FROM tools AS node
@@ -230,8 +236,6 @@ COPY --from=kernel /opt/kernel /opt/kernel
 COPY --from=nodes /opt/node /opt/node
 COPY scripts/languages /tmp/
 RUN /tmp/languages && rm /tmp/languages
-COPY --from=packages /opt/venv /opt/venv
-COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 
 # --- desktop: an X server, a window manager, a message bus, a sound and a VNC server, fonts for Latin, CJK, emoji, Hebrew and Arabic
 # What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
@@ -305,11 +309,8 @@ COPY --from=generators /opt/generators /opt/generators
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=agents /opt/agents /opt/agents
-ARG PIP_INDEX_URL
-COPY requirements/test.txt /requirements/
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
-    --mount=type=bind,from=tools,source=/opt/tools,target=/opt/tools --mount=type=bind,from=tools,source=/usr/local/bin,target=/fetch \
-    /fetch/fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
+COPY --from=test-packages /opt/venv /opt/venv
+COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=native /tandem-pixels.so /usr/local/lib/
@@ -322,7 +323,7 @@ HEALTHCHECK NONE
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
-# --- runtime: a variant, how the container starts and what it says of itself, and what changes with our code, small things first ---------
+# --- runtime: a variant, how the container starts and what it says of itself, and what changes more often than that ---
 FROM ${VARIANT} AS runtime
 WORKDIR /
 LABEL org.opencontainers.image.title="tandem" \
@@ -334,6 +335,8 @@ EXPOSE 8080
 VOLUME /sandbox
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS --unix-socket /run/sandbox/public.sock http://localhost/readyz >/dev/null
 ENTRYPOINT ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/entrypoint.py"]
+COPY --from=packages /opt/venv /opt/venv
+COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
 COPY --from=native /tandem-pixels.so /usr/local/lib/

@@ -63,7 +63,7 @@ def test_core_runs_commands_python_and_node_and_keeps_files(core: Sandbox) -> No
         ("GET", "/v1/browser/screenshot", None),
         ("GET", "/v1/browser/tabs", None),
         ("GET", "/v1/browser/cookies", None),
-        ("POST", "/v1/browser/action", {"action_type": "CLICK", "x": 1, "y": 1}),
+        ("POST", "/v1/browser/actions/batch", {"actions": [{"action_type": "CLICK", "x": 1, "y": 1}]}),
     ],
 )
 def test_core_says_that_it_has_no_browser_and_what_has_one(core: Sandbox, method: str, path: str, body: object) -> None:
