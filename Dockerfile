@@ -1,51 +1,46 @@
 # One stage per component. Only what a stage's name says is in it; `runtime` is the product, `test` is what tests it.
 # scripts/build builds it, with BuildKit. Everything is pinned: Debian's release here, the rest in requirements/.
+# What the product is made of is one chain, in which each variant is what the next stands on: system, core, browser, languages, full.
+# What changes often comes late: the server's packages after the variant, and our code last. requirements/sizes.toml says what each layer may weigh.
 
-# What is in the image beside what always is: 1 for yes.
+# Which variant `runtime` is, and what is in `full` beside what always is: 1 for yes.
+ARG VARIANT=full
 ARG JUPYTERLAB=1
 ARG CODE_SERVER=1
 
-# --- system: Debian's packages, and the three users ------------------------------------------------------------------
+# --- system: Debian's packages of every variant, and the users ---------------------------------------------------------
+# HAProxy decides what the forward proxy lets pass, and tinyproxy connects where no upstream does. The libraries of X, DRM and ALSA are
+# what PyAV and Pillow load.
 FROM debian:trixie-slim AS system
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
-        bash-completion ca-certificates curl git jq less nano nginx-light openssh-client patch procps python3 ripgrep rsync \
-        sudo tar tini tmux tree tzdata unzip vim-tiny wget xz-utils zip \
-    && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/nginx /var/www /etc/nginx/sites-enabled/default
+        bash-completion ca-certificates curl git haproxy htop inetutils-telnet iproute2 iputils-ping jq less libasound2t64 libdrm2 libxau6 \
+        libxcb-shape0 libxcb-shm0 libxcb-xfixes0 libxcb1 nano netcat-openbsd nftables nginx-light openssh-client patch procps python3 \
+        python3-pip python3-venv ripgrep rsync sudo tar tini tinyproxy-bin tmux tree tzdata unzip vim-tiny wget xz-utils zip \
+    && chmod u-s /usr/bin/ping && (setcap -r /usr/bin/ping 2>/dev/null || true) \
+    && update-alternatives --quiet --install /usr/bin/vim vim /usr/bin/vim.tiny 10 \
+    && rm -rf /usr/lib/python3*/EXTERNALLY-MANAGED /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/nginx /var/www \
+        /etc/nginx/sites-enabled/default
 # A container that is not started as root makes its own directories below these; boot as root closes both.
 RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin control \
     && groupadd --gid 991 desktop && useradd --uid 991 --gid 991 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin desktop \
-    && usermod --append --groups desktop control \
+    && groupadd --gid 992 egress && useradd --uid 992 --gid 992 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin egress \
+    && usermod --append --groups desktop,proxy control \
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
     && echo 'gem ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/agent && chmod 0440 /etc/sudoers.d/agent \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
     && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
     && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
 
-# --- desktop: an X server, a window manager, a message bus, a sound and a VNC server, fonts for Latin, CJK, emoji, Hebrew and Arabic
-# What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
-# a package says that it is there. `apt-get install` of the real ones goes beside it.
-FROM system AS desktop
-COPY scripts/stand-in /usr/local/bin/
-WORKDIR /tmp
-RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
-    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    stand-in tandem-omitted libglx-mesa0=99 libspectre1=99 libheif1=99 libjxl0.11=99 libasound2-plugins=99 libgstreamer1.0-0=99 \
-        libgstreamer-plugins-base1.0-0=99 libwebrtc-audio-processing-1-3=99 libfftw3-single3=99 libabsl20240722=99 \
-    && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted.deb \
-        dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei openbox pulseaudio tigervnc-scraping-server \
-        xvfb \
-    && fc-cache --system-only && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
-
 # --- tools: what other stages build with -----------------------------------------------------------------------------
 FROM system AS tools
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-venv \
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils \
     && python3 -m venv /opt/tools && python3 -m venv --without-pip /opt/venv
 # `fetch COMMAND...` runs it with the certificate authorities of the machine that builds, where it has its own.
-COPY scripts/fetch /usr/local/bin/fetch
+COPY scripts/fetch scripts/trim /usr/local/bin/
 
 # --- packages: the server's Python packages; Playwright's runs on the Node of this image, not on one of its own -------
 FROM tools AS packages
@@ -53,7 +48,7 @@ ARG PIP_INDEX_URL
 COPY requirements/runtime.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
     fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/runtime.txt \
-    && rm "$(echo /opt/venv/lib/python3*/site-packages/playwright/driver/node)" \
+    && rm "$(echo /opt/venv/lib/python3*/site-packages/playwright/driver/node)" && trim /opt/venv \
     && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/venv/lib \
     && echo /opt/tandem >"$(echo /opt/venv/lib/python3*/site-packages)/tandem.pth"
 
@@ -111,19 +106,21 @@ COPY scripts/pythons /usr/local/bin/
 ARG PYTHON_VERSIONS="3.10 3.11 3.12"
 RUN pythons $PYTHON_VERSIONS
 
-# --- kernels: what runs a notebook's code, for each of those Pythons, and what such code imports -----------------------
-FROM node AS kernels
+# --- kernel: what runs a notebook's code for Debian's Python, and what such code imports -------------------------------
+FROM node AS kernel
 ARG PIP_INDEX_URL
-COPY --from=pythons /opt/python /opt/python
 COPY scripts/kernels /usr/local/bin/
 COPY requirements/kernel.txt requirements/science.txt /requirements/
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels /requirements
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels own /requirements
 
-# --- nodes: Node.js in every version that a caller may ask for, at /opt/node/<major>/bin/node, and npm ----------------
+# --- kernels: the same for the other Pythons ----------------------------------------------------------------------------
+FROM kernel AS kernels
+ARG PIP_INDEX_URL
+COPY --from=pythons /opt/python /opt/python
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels others /requirements
+
+# --- nodes: Node.js in every version that a caller may ask for, at <major>/bin/node: the default one and npm in /opt/node, others in /opt/nodes
 FROM node AS nodes
-RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
-    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils
 ARG NPM_CONFIG_REGISTRY
 ARG NODE_VERSIONS="20 22 24"
 COPY requirements/runtimes/package.json requirements/runtimes/package-lock.json /requirements/
@@ -138,7 +135,8 @@ RUN mkdir /opt/jupyterlab
 
 FROM node AS jupyterlab-1
 ARG PIP_INDEX_URL
-COPY --from=kernels /opt/kernel /opt/kernel
+COPY --from=kernel /opt/kernel /opt/kernel
+COPY --from=kernels /opt/kernels /opt/kernel
 COPY --from=pythons /opt/python /opt/python
 COPY requirements/jupyterlab.txt /requirements/
 COPY scripts/jupyterlab /usr/local/bin/
@@ -231,62 +229,76 @@ COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
-# --- browser: Chromium, on the desktop --------------------------------------------------------------------------------
-# It draws without a GPU, so the drivers of one (200 MB with their compiler) stay out, and so do the layers with which Vulkan is debugged. The
-# session's message bus is the desktop's own.
-FROM desktop AS browser
+# --- core: an API, shells, files, Python and Node.js, without a desktop ----------------------------------------------------
+FROM system AS core
+COPY --from=kernel /opt/science /usr/local/lib/python3.13/dist-packages
+COPY --from=kernel /opt/kernel /opt/kernel
+COPY --from=nodes /opt/node /opt/node
+COPY scripts/languages /tmp/
+RUN /tmp/languages && rm /tmp/languages
+
+# --- desktop: an X server, a window manager, a message bus, a sound and a VNC server, fonts for Latin, CJK, emoji, Hebrew and Arabic
+# What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
+# a package says that it is there. `apt-get install` of the real ones goes beside it.
+FROM core AS desktop
+COPY scripts/stand-in /usr/local/bin/
+WORKDIR /tmp
+RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
+    stand-in tandem-omitted libglx-mesa0=99 libspectre1=99 libheif1=99 libjxl0.11=99 libasound2-plugins=99 libgstreamer1.0-0=99 \
+        libgstreamer-plugins-base1.0-0=99 libwebrtc-audio-processing-1-3=99 libfftw3-single3=99 libabsl20240722=99 \
+    && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted.deb \
+        dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei openbox pulseaudio tigervnc-scraping-server \
+        xvfb \
+    && fc-cache --system-only && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
+
+# --- chromium: on the desktop ----------------------------------------------------------------------------------------------
+# It draws without a GPU, so the drivers of one (200 MB with their compiler) stay out, and so do the layers with which Vulkan is debugged and
+# GTK's table of emoji. The session's message bus is the desktop's own.
+FROM desktop AS chromium
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && gbm=$(apt-cache show libgbm1 | sed -n 's/^Version: //p;/^Version/q') \
     && stand-in tandem-omitted-drivers "mesa-libgallium=$gbm" default-dbus-session-bus=99 \
     && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted-drivers.deb chromium \
     && rm -rf tandem-omitted-drivers.deb /usr/lib/chromium/libVkLayer_khronos_validation.so /usr/lib/chromium/libVkICD_mock_icd.so \
-        /usr/lib/chromium/*.TOC /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+        /usr/lib/chromium/*.TOC /usr/share/gtk-3.0/emoji /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
 # Control writes the policies while the container runs; everybody reads them.
 RUN ln -s /usr/lib/chromium/chromium /usr/local/bin/browser && install -d -o control -g control /etc/chromium/policies/managed
 
 # --- protocol: what Chromium says of its DevTools, which it tells over HTTP alone --------------------------------------
-FROM browser AS protocol
+FROM chromium AS protocol
 COPY scripts/devtools-protocol /usr/local/bin/
 RUN devtools-protocol /devtools-protocol.json
 
-# --- languages: the agent's Pythons and Nodes, with what installs their packages ---------------------------------------
+# --- browser: core, with a desktop and Chromium ------------------------------------------------------------------------
+FROM chromium AS browser
+COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
+COPY --from=protocol /devtools-protocol.json /opt/tandem/
+
+# --- languages: the other Pythons and Nodes, and what developers expect at hand ------------------------------------------
+# Without lto-dump (31 MB), which nothing that compiles runs, the sanitizers as static libraries (10 MB), and Vim in other languages (14 MB).
 FROM browser AS languages
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends python3-pip python3-venv \
-        htop imagemagick inetutils-telnet iputils-ping netcat-openbsd \
-    && chmod u-s /usr/bin/ping && (setcap -r /usr/bin/ping 2>/dev/null || true) \
-    && rm -rf /usr/lib/python3*/EXTERNALLY-MANAGED /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
+        gcc imagemagick libc6-dev make vim \
+    && rm -rf /usr/bin/*-lto-dump-* /usr/bin/lto-dump* /usr/lib/gcc/*/*/lib*san.a /usr/share/vim/vim*/lang /usr/share/vim/vim*/tutor \
+        /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+COPY --from=node /opt/tools/bin/uv /opt/tools/bin/uvx /usr/local/bin/
 COPY --from=pythons /opt/python /opt/python
-COPY --from=kernels /opt/kernel /opt/kernel
-COPY --from=kernels /opt/science /usr/local/lib/python3.13/dist-packages
-COPY --from=nodes /opt/node /opt/node
+COPY --from=kernels /opt/kernels /opt/kernel
+COPY --from=nodes /opt/nodes /opt/node
 COPY scripts/languages /tmp/
 RUN /tmp/languages && rm /tmp/languages
 
-# --- proxy: the forward proxy of the browser and the shells: HAProxy decides, tinyproxy connects where no upstream does ---
-FROM languages AS proxy
-RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
-    --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends haproxy iproute2 nftables tinyproxy-bin \
-    && usermod --append --groups proxy control && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
-RUN groupadd --gid 992 egress && useradd --uid 992 --gid 992 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin egress
+# --- full: browser, with all languages and the editors -------------------------------------------------------------------
+FROM languages AS full
+COPY --from=code-server /opt/code-server /opt/code-server
+COPY --from=jupyterlab /opt/jupyterlab /opt/jupyterlab
 
-# --- base: all but the packages and the code: how the container starts and what it says of itself ---------------------
-FROM proxy AS base
-WORKDIR /
-LABEL org.opencontainers.image.title="tandem" \
-      org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
-      org.opencontainers.image.licenses="Apache-2.0"
+FROM languages AS test
 ENV LANG=C.UTF-8
-EXPOSE 8080
-# The box's files: overlayfs takes no layer that is itself on one, as the container's own files are. Unnamed, the volume goes with the container.
-VOLUME /sandbox
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS --unix-socket /run/sandbox/public.sock http://localhost/readyz >/dev/null
-ENTRYPOINT ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/entrypoint.py"]
-
-FROM base AS test
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli firefox-esr libavcodec61 libjxl0.11 shellcheck xterm
@@ -298,13 +310,12 @@ COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=agents /opt/agents /opt/agents
 COPY --from=test-packages /opt/venv /opt/venv
+COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
-COPY --from=code /opt/tandem /opt/tandem
-COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY --from=native /tandem-pixels.so /usr/local/lib/
 COPY --from=native /chromium/ /usr/lib/chromium/
-COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
+COPY --from=code /opt/tandem /opt/tandem
 COPY . /opt/tandem
 WORKDIR /opt/tandem
 ENV PLAYWRIGHT_NODEJS_PATH=/opt/node/22/bin/node
@@ -312,15 +323,22 @@ HEALTHCHECK NONE
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
-FROM base AS runtime
-COPY --from=code-server /opt/code-server /opt/code-server
-COPY --from=jupyterlab /opt/jupyterlab /opt/jupyterlab
-COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
+# --- runtime: a variant, how the container starts and what it says of itself, and what changes more often than that ---
+FROM ${VARIANT} AS runtime
+WORKDIR /
+LABEL org.opencontainers.image.title="tandem" \
+      org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV LANG=C.UTF-8
+EXPOSE 8080
+# The box's files: overlayfs takes no layer that is itself on one, as the container's own files are. Unnamed, the volume goes with the container.
+VOLUME /sandbox
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD curl -fsS --unix-socket /run/sandbox/public.sock http://localhost/readyz >/dev/null
+ENTRYPOINT ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/entrypoint.py"]
 COPY --from=packages /opt/venv /opt/venv
+COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
 COPY --from=web /pages /opt/tandem/sandbox_server/drivers/browser/vendor
-COPY --from=code /opt/tandem /opt/tandem
-COPY --from=protocol /devtools-protocol.json /opt/tandem/
 COPY --from=native /tandem-pixels.so /usr/local/lib/
 COPY --from=native /chromium/ /usr/lib/chromium/
-COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
+COPY --from=code /opt/tandem /opt/tandem

@@ -99,11 +99,6 @@ def test_importing_the_settings_brings_in_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_what_has_no_use_without_a_disabled_component_is_left_out_with_it() -> None:
-    assert load({"DISABLE_DESKTOP": "true"}).components.left_out == {"browser", "desktop", "stream", "vnc"}
-    assert load({"DISABLE_VNC": "true"}).components.left_out == {"vnc"}
-
-
 def test_settings_come_from_the_environment_that_boot_wrote_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = tmp_path / "environ.json"
     written.write_text(json.dumps({"PUBLIC_PORT": "9000"}))

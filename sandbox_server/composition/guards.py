@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from sandbox_server.composition.first import First
 from sandbox_server.core.dispatch import Guard, require_scope, require_tool
+from sandbox_server.features.browser.desktop_guard import DesktopGuard
 
 
 def guards_of(first: First, browser_hints: Guard | None = None, egress_hints: Guard | None = None) -> tuple[Guard, ...]:
@@ -14,6 +15,7 @@ def guards_of(first: First, browser_hints: Guard | None = None, egress_hints: Gu
         first.gateway.session_guard,  # an ended session has no rights to check
         require_scope,  # before anything that a caller without the scope could learn from
         require_tool,  # narrows what the scope allows
+        DesktopGuard(first.machine.settings.components),  # what can never run here asks no person
         first.approvals.guard,  # a call that waits for a person must hold neither the lease nor the box
         first.control.guard,  # a call that may not act now must neither resume the box nor make a checkpoint
         first.control.visibility,  # after the lease: a call that waits for control shows nothing yet

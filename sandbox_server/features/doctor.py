@@ -1,6 +1,6 @@
 """The doctor: which guarantees hold on this host, and how to fix the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
@@ -106,7 +106,7 @@ class Doctor:
             Probe("authentication", self._authentication, "unset AUTH=off"),
             Probe("seccomp", _seccomp, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("user_namespaces", self._user_namespaces, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
-            Probe("browser_sandbox", self._browser_sandbox, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
+            self._of_desktop("browser_sandbox", self._browser_sandbox, "run with --security-opt seccomp=deploy/seccomp/tandem.json"),
             Probe("isolation", self._isolation, NEEDED_FOR_ISOLATION),
             Probe("isolated_signals", _isolated_signals, "needs a host with Linux 6.12 or newer, and Landlock among its security modules"),
             Probe("sudo", self._sudo, "set ALLOW_SUDO=true and do not run with no-new-privileges"),
@@ -114,8 +114,8 @@ class Doctor:
             Probe("shared_memory", _shared_memory, "run with --shm-size 1g"),
             Probe("memory_limit", _memory_limit, "run with --memory 4g, so that a hog ends here and not on the host"),
             Probe("process_limit", _process_limit, "run with --pids-limit 4096, so that a fork bomb ends here"),
-            Probe("desktop", self._windows, "read the container's log for lines of Xvfb and openbox"),
-            Probe("untrusted_programs", self._untrusted_programs, "unset X_TRUST_SHELLS, and start the container as root"),
+            self._of_desktop("desktop", self._windows, "read the container's log for lines of Xvfb and openbox"),
+            self._of_desktop("untrusted_programs", self._untrusted_programs, "unset X_TRUST_SHELLS, and start the container as root"),
             Probe("disk", self._disk, "free at least 1 GiB for the workspace, or mount a larger volume"),
             Probe("clock", _clock, "start a time service on the host: tokens expire by this clock"),
         )
@@ -129,6 +129,16 @@ class Doctor:
         if not found.holds and (why := self._irremediable.get(probe.name)):
             return Check(name=probe.name, status=status, detail=why)
         return Check(name=probe.name, status=status, detail=found.detail, hint=None if found.holds else probe.hint)
+
+    def _of_desktop(self, name: str, look: Callable[[], Awaitable[Finding]], hint: str) -> Probe:
+        """Return a probe of the desktop or the browser, or one that says that there is none."""
+        if (absence := self._settings.components.desktop_absence) is None:
+            return Probe(name, look, hint)
+
+        async def nothing() -> Finding:
+            return Finding(None, absence.reason)
+
+        return Probe(name, nothing, absence.hint)
 
     async def _daemons(self) -> Finding:
         states = await self._liveness.states()
@@ -176,8 +186,6 @@ class Doctor:
         return Finding(works, "the agent can become root" if works else "sudo is refused")
 
     async def _windows(self) -> Finding:
-        if "desktop" in self._settings.components.left_out:
-            return Finding(None, "it was left out")
         try:
             width, height = await self._desktop.screen.size()
             manager = await self._desktop.windows.manager()
@@ -186,8 +194,6 @@ class Doctor:
         return Finding(manager is not None, f"{width}x{height} pixels, windows managed by {manager or 'nobody'}")
 
     async def _untrusted_programs(self) -> Finding:
-        if "desktop" in self._settings.components.left_out:
-            return Finding(None, "the desktop was left out")
         if self._settings.display.trust_shells:
             return Finding(False, "X_TRUST_SHELLS lets the agent's programs drive and watch all windows")
         if not (await self._separate_users()).holds:

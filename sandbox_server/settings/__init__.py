@@ -15,6 +15,7 @@ from sandbox_server.settings.auth import AuthSettings as AuthSettings
 from sandbox_server.settings.box import BoxSettings as BoxSettings
 from sandbox_server.settings.browser import BrowserSettings
 from sandbox_server.settings.code import CodeSettings
+from sandbox_server.settings.components import ComponentsSettings as ComponentsSettings
 from sandbox_server.settings.control import ControlSettings
 from sandbox_server.settings.desktop import DisplaySettings as DisplaySettings
 from sandbox_server.settings.egress import EgressSettings as EgressSettings
@@ -35,7 +36,6 @@ from sandbox_server.settings.kinds import (
     Variable,
     account_name,
     address,
-    boolean,
     choice,
     declared,
     integer,
@@ -56,15 +56,6 @@ from sandbox_server.settings.stream import StreamSettings as StreamSettings
 
 class BadSettings(ValueError):
     """Variables hold values that cannot be used; the message has one line for each."""
-
-
-def _read_disabled(text: str) -> frozenset[str]:
-    """Read `NAME=value` lines, as `load` gives them for a prefix variable."""
-    pairs = (line.partition("=") for line in text.splitlines())
-    return frozenset(name.lower().replace("_", "-") for name, _, value in pairs if value and boolean(value))
-
-
-DISABLED = Kind("boolean", _read_disabled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,23 +164,6 @@ class LogsSettings:
         "info",
         "Least severe line that the sandbox's own processes log.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ComponentsSettings:
-    """Components"""
-
-    disabled: frozenset[str] = variable(
-        "DISABLE_*",
-        DISABLED,
-        frozenset(),
-        "`DISABLE_<COMPONENT>=true` leaves that component out, as in `DISABLE_MCP=true`.",
-    )
-
-    @property
-    def left_out(self) -> frozenset[str]:
-        """What was disabled, and what has no use without it."""
-        return self.disabled | ({"browser", "stream", "vnc"} if "desktop" in self.disabled else set())
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,11 @@ async def test_a_desktop_that_is_down_is_lost_and_one_that_was_left_out_is_not_l
     found = (await checks(FakeProcesses({})))["desktop"]
     assert (found.status, found.detail) == ("lost", "the desktop cannot be reached: it is not running")
 
-    left_out = (await checks(FakeProcesses({}), load({"DISABLE_DESKTOP": "true", "WORKSPACE": "/tmp"})))["desktop"]
-    assert (left_out.status, left_out.detail) == ("unknown", "it was left out")
+    without = await checks(FakeProcesses({}), load({"DISABLE_DESKTOP": "true", "WORKSPACE": "/tmp"}))
+    for name in ("desktop", "browser_sandbox", "untrusted_programs"):
+        left_out = without[name]
+        assert (left_out.status, left_out.detail) == ("unknown", "the desktop was left out, and the browser with it")
+        assert left_out.hint == "unset DISABLE_DESKTOP"
 
 
 async def test_the_window_manager_of_the_desktop_is_named(desktop: Desktop, window_manager: None) -> None:

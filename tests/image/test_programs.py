@@ -37,6 +37,26 @@ def test_packages_are_listed_once_each_npm_among_them(sandbox: "Sandbox") -> Non
     assert "npm" in node
 
 
+def test_a_program_in_c_is_made_and_runs(sandbox: "Sandbox", folder: str) -> None:
+    source = '#include <math.h>\n#include <stdio.h>\nint main(int n, char **a) { return printf("%.0f\\n", sqrt(1764.0 * n)) < 0; }\n'
+    makefile = "answer: answer.o\n\tcc -o $@ $< -lm\n"
+    for name, text in (("answer.c", source), ("Makefile", makefile)):
+        sandbox.request("POST", "/v1/file/write", json={"file": f"{folder}/{name}", "content": text}).raise_for_status()
+    assert ran(sandbox, f"cd {folder} && make --silent && ./answer") == (0, "42\n")
+
+
+def test_uv_makes_an_environment_of_each_python(sandbox: "Sandbox", folder: str) -> None:
+    for version in ("3.10", "3.13"):
+        made = ran(sandbox, f"uv --offline venv --quiet --python {version} {folder}/{version} && {folder}/{version}/bin/python -V")
+        assert made[0] == 0, made
+        assert made[1].startswith(f"Python {version}.")
+
+
+def test_every_compiled_module_that_code_imports_loads(sandbox: "Sandbox") -> None:
+    load = "import numpy.linalg, pandas, matplotlib.backends.backend_agg, PIL.ImageFont, fontTools.misc.bezierTools, kiwisolver; print(1)"
+    assert ran(sandbox, f"python3 -c '{load}'") == (0, "1\n")
+
+
 def test_no_program_of_these_has_the_rights_of_another_user(sandbox: "Sandbox") -> None:
     assert ran(sandbox, "find /usr/bin/ping /usr/bin/telnet* /usr/bin/inetutils-telnet /usr/bin/htop -perm /6000")[1] == ""
 
