@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_types import ElicitRequest, ElicitResult
+from mcp_types import ElicitRequest, ElicitResult, InputRequest
 
 from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.drivers.spawn.process import Processes
@@ -136,8 +136,15 @@ async def test_of_many_questions_at_once_few_reach_the_client(start: Start) -> N
     assert len(client.asked) <= MAX_REQUESTS
 
 
+class ClientWithoutModel(FakeClient):
+    """A client that asks its person, and has no model."""
+
+    def refusal(self, request: InputRequest) -> str | None:
+        return None if isinstance(request, ElicitRequest) else "there is no model"
+
+
 async def test_a_question_that_pretends_to_be_ours_says_whose_it_is(start: Start) -> None:
-    client = FakeClient(answer=ElicitResult(action="decline"))
+    client = ClientWithoutModel(answer=ElicitResult(action="decline"))
     await within(60, text_of(start("asks"), client))
     said = [question.params.message for question in client.asked if isinstance(question, ElicitRequest)]
     assert said
