@@ -1,20 +1,22 @@
 """The agent's programs have less weight than what serves a person, whoever started them, and cannot get more."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from sandbox_server.drivers.spawn.busy_groups import BUSY_NICE
 from sandbox_server.drivers.spawn.child_setup import NICE
+from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox, until
 from tests.image.test_control import Person
 from tests.image.test_mcp_servers import PROGRAM, SAMPLE
 from tests.image.test_terminal import opened
 
-SERVERS = '{"mcpServers": {"sample": {"command": "%s", "args": ["-I", "/opt/sample_server.py"]}}}' % PROGRAM["command"]
-FILES = {"/opt/sample_server.py": SAMPLE, "/opt/gem/mcp-servers.json": SERVERS}
+FILES = {"/opt/sample_server.py": SAMPLE, "/opt/gem/mcp-servers.json": json.dumps({"mcpServers": {"sample": PROGRAM}})}
 OURS = ("sandbox_server serve", "sandbox_server stream", "sandbox_server mcp", "sandbox_server cdp", "nginx", "Xvfb", "chromium", "openbox")
 """What serves a person, by its command line."""
 HIGHER = ["nice -n -1 true", "renice -n 0 -p $$", "renice -n 0 -g 0", "chrt --fifo 1 true", "bash -c 'ulimit -e 40'", "ionice -c 1 true"]
@@ -25,10 +27,13 @@ SPIN = "for i in 1 2 3 4 5 6 7 8; do (exec -a busy-loop bash -c 'while :; do :; 
 
 
 @pytest.fixture(scope="module", params=["box", "users"])
-def busy(request: pytest.FixtureRequest, sandbox_with: Callable[..., Sandbox]) -> Sandbox:
-    """A container with a hook and an MCP server, at that isolation level."""
-    env = {"RUN_HOOK_INIT": "nice >/tmp/nice-of-the-hook", "BOX": "on" if request.param == "box" else "off"}
-    return sandbox_with(env=env, files=FILES)
+def busy(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A container with a hook and an MCP server, at that isolation level; `sudo` works on both."""
+    launcher = new_launcher(f"busy-{request.param}", boxed=request.param == "box")
+    try:
+        yield launcher.start(env={"RUN_HOOK_INIT": "nice >/tmp/nice-of-the-hook"}, files=FILES)
+    finally:
+        launcher.remove()
 
 
 def programs(busy: Sandbox) -> list[tuple[str, int, str]]:
@@ -89,7 +94,8 @@ def test_a_command_and_a_person_who_takes_control_are_served_while_loops_take_ev
     data(busy, "/v1/bash/exec", session_id="loops", command=SPIN, async_mode=True)
     try:
         until(lambda: [nice for _, nice, args in programs(busy) if args.startswith("busy-loop")] == [BUSY_NICE] * 8, 120)
-        for work in (lambda: data(busy, "/v1/bash/exec", command="true"), lambda: person.control("take")):
+        works: list[Callable[[], object]] = [partial(data, busy, "/v1/bash/exec", command="true"), partial(person.control, "take")]
+        for work in works:
             before = time.monotonic()
             work()
             assert time.monotonic() - before < PATIENCE_SECONDS
