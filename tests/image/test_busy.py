@@ -1,6 +1,7 @@
 """The agent's programs have less weight than what serves a person, whoever started them, and cannot get more."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -54,9 +55,11 @@ def test_what_a_door_starts_has_less_weight(busy: Sandbox) -> None:
     kernel = data(busy, "/v1/jupyter/execute", code="import os; print(os.nice(0), end='')")
     node = data(busy, "/v1/nodejs/execute", code="console.log(require('os').getPriority())")
     with opened(busy) as person:
-        person.send("input", "echo terminal=$(nice)\r")
-        person.sees(f"terminal={NICE}")
+        person.send("input", 'echo "nice:$(nice):"\r')
+        while not (typed := re.search(r"nice:([0-9]+):", person.seen)):
+            person.receive("output")
     found = {
+        "terminal": typed.group(1),
         "bash": data(busy, "/v1/bash/exec", command="nice")["stdout"],
         "root": data(busy, "/v1/bash/exec", command="sudo nice")["stdout"],
         "shell": data(busy, "/v1/shell/exec", id="busy", command="nice")["output"],
