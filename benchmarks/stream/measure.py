@@ -66,7 +66,7 @@ class Measure:
 
     def over(self, link: str) -> None:
         """Everything over a link."""
-        if not self._opened(link):
+        if not self.opened(link):
             return
         if link == POOR:
             self.beside_video(link)
@@ -80,7 +80,8 @@ class Measure:
         if link != "5 Mbit/s":
             self.click(link)
 
-    def _opened(self, link: str) -> bool:
+    def opened(self, link: str) -> bool:
+        """Open the viewer's page and have it drive; whether that was seen."""
         with self.desktop.scene("still"):
             opened = self.viewer.do("open", **self._page())
             if "error" in opened:
@@ -192,7 +193,7 @@ class Measure:
 
     def pictures(self, times: int) -> None:
         """A page that scrolls beside a video, as it is seen at so many moments."""
-        if not self._opened("pictures"):
+        if not self.opened("pictures"):
             return
         with self.desktop.scene("beside"):
             time.sleep(3 * SETTLE_SECONDS)

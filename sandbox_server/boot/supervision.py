@@ -1,4 +1,4 @@
-"""The supervisor, in this process: Supervisor 4 with eight changes.
+"""The supervisor, in this process: Supervisor 4 with nine changes.
 
 1. It acts at once, at the start and on every signal, where Supervisor waits for up to a second. Measured on two busy cores, the fastest of
    20 starts: the first command runs after 1.6 s, and after 3.0 s where it waits.
@@ -9,6 +9,7 @@
 6. A program that runs as another user gets an environment without any path that the agent can write.
 7. Without root, no program changes its user.
 8. A program that is not root may open /dev/stdout and /dev/stderr, as nginx does.
+9. A program that runs as the agent has the weight of the agent's processes.
 
 `tests/boot/test_supervisor_internals.py` checks that the internal names of Supervisor that this module uses still exist.
 """
@@ -31,6 +32,7 @@ from supervisor.supervisord import Supervisor
 from sandbox_server.boot import hooks
 from sandbox_server.boot.early_start import EarlyStart, Pipes
 from sandbox_server.boot.hooks import HookRun
+from sandbox_server.drivers.spawn import child_setup
 from sandbox_server.drivers.spawn.child_setup import Account, closed_environment, let_open
 
 FIRST_PRIORITY = 22
@@ -128,6 +130,13 @@ class Options(ServerOptions):  # type: ignore[misc]
         """Become the configured user, root, if this process may."""
         if os.geteuid() == 0:
             super().set_uid_or_exit()
+
+    def drop_privileges(self, user: int) -> str | None:
+        """Become a program's user in its process. The agent's programs yield the processor to others. Returns what failed."""
+        if user == self._agent.uid:
+            child_setup.yield_the_processor(child_setup.NICE)
+        failure: str | None = super().drop_privileges(user)
+        return failure
 
     def make_logger(self) -> None:
         """Open the log, without Supervisor's notes about its configuration files and about running as root."""

@@ -13,6 +13,7 @@ from supervisor.options import ServerOptions
 from supervisor.poller import PollPoller
 
 from sandbox_server.boot.supervision import EXIT_HOOK_FAILED, EagerPoller, assign_users
+from sandbox_server.drivers.spawn.child_setup import NICE
 
 WAIT_SECONDS = 0.2
 """Seconds that a turn waits in these tests."""
@@ -28,7 +29,7 @@ childlogdir = {folder}
 user = {user}
 
 [program:writer]
-command = /bin/sh -c 'cd {folder}; echo $$ >shell; id -u >uid; ls -nL /dev/stderr >pipe; echo hello >/dev/stdout; exec sleep 600'
+command = /bin/sh -c 'cd {folder}; echo $$ >shell; id -u >uid; nice >nice; ls -nL /dev/stderr >pipe; echo hello >/dev/stdout; exec sleep 600'
 stdout_logfile = {folder}/output
 stopwaitsecs = 2
 autorestart = true
@@ -139,6 +140,7 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
 def test_programs_start_at_once_as_the_agent_and_can_open_their_own_output(supervisor: Supervisor, until: Callable[..., None]) -> None:
     until(lambda: supervisor.read("output"))
     assert (supervisor.read("output"), supervisor.read("uid")) == ("hello", str(supervisor.agent_uid))
+    assert supervisor.read("nice") == str(NICE if os.geteuid() == 0 else 0)
 
 
 def test_nobody_else_can_open_a_programs_output(supervisor: Supervisor, until: Callable[..., None]) -> None:

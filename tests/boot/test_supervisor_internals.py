@@ -10,6 +10,7 @@ from supervisor.medusa import asyncore_25 as asyncore
 SIGNATURES = [
     (options.ServerOptions, "realize", "(self, *arg, **kw)"),
     (options.ServerOptions, "set_uid_or_exit", "(self)"),
+    (options.ServerOptions, "drop_privileges", "(self, user)"),
     (options.ServerOptions, "make_logger", "(self)"),
     (options.ServerOptions, "openhttpservers", "(self, supervisord)"),
     (options.ServerOptions, "make_pipes", "(self, stderr=True)"),
@@ -33,6 +34,7 @@ ATTRIBUTES = ["environ_expansions", "parse_infos", "poller", "mood"]
 """Attributes of the options that are there once they are made."""
 USED = [
     (process.Subprocess.spawn, ("self.config.make_dispatchers(self)", "options.fork()")),
+    (process.Subprocess.set_uid, ("self.config.options.drop_privileges(self.config.uid)",)),
     (options.ProcessConfig.make_dispatchers, ("self.options.make_pipes(",)),
     (supervisord.Supervisor.main, ("self.options.first",)),
     (supervisord.Supervisor.run, ("self.add_process_group(config)", "self.options.openhttpservers(self)")),

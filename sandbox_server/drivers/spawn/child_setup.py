@@ -24,6 +24,8 @@ from sandbox_server.drivers.ipc import descriptor_passing
 
 OOM_SCORE = 500
 """The oom_score_adj of an agent process, so that the kernel kills it before the server's own when memory runs out."""
+NICE = 10
+"""The nice value of every agent process: a ninth of the weight of the product's and the desktop's, which have 0 (sched(7))."""
 UMASK = 0o022
 SESSION = "TANDEM_SESSION"
 """The variable that names the session of a process and its descendants: `bash:ID` or `shell:ID`."""
@@ -111,6 +113,7 @@ class Program:
     limits: Mapping[str, int]
     fence: Fence | None = None
     oom_score: int = OOM_SCORE
+    nice: int = NICE
 
 
 class ProcessNamespace(Protocol):
@@ -146,7 +149,7 @@ def run_program(program: Program, account: Account, place: ProcessNamespace | No
     """Become the program. A failure is written as JSON to `report`, which a successful exec closes."""
     stage = _StartStage()
     try:
-        _leave_the_spawner(program.limits, program.oom_score)
+        _leave_the_spawner(program.limits, program.oom_score, program.nice)
         let_open(program.fds[:STANDARD], account)
         report = put_in_place(program.fds, report)
         become(account, place, program.fence)
@@ -224,7 +227,7 @@ def own_pid(pid: int) -> int:
     return pid
 
 
-def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) -> None:
+def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE, nice: int = NICE) -> None:
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in (*_IGNORED, signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
@@ -232,6 +235,7 @@ def _leave_the_spawner(limits: Mapping[str, int], oom_score: int = OOM_SCORE) ->
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.umask(UMASK)
     offer_to_the_oom_killer(oom_score)
+    yield_the_processor(nice)
     resource.setrlimit(resource.RLIMIT_NOFILE, _DESCRIPTORS)
     for name, value in limits.items():
         resource.setrlimit(LIMITS[name], (value, value))
@@ -280,6 +284,16 @@ def offer_to_the_oom_killer(score: int) -> None:
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
         os.write(fd, b"%d" % score)
         os.close(fd)
+
+
+def yield_the_processor(nice: int) -> None:
+    """Lower this process's weight to a nice value, permanently: without CAP_SYS_NICE in the container, nothing raises it again.
+
+    A limit that the engine allows (RLIMIT_NICE, getrlimit(2)) is taken away, because the process could raise it by that.
+    """
+    os.setpriority(os.PRIO_PROCESS, 0, max(nice, os.getpriority(os.PRIO_PROCESS, 0)))
+    if nice:
+        resource.setrlimit(resource.RLIMIT_NICE, (0, 0))
 
 
 def enter_directory(cwd: str | None, environment: Mapping[str, str]) -> None:

@@ -46,14 +46,16 @@ class SpawnRequests:
         cwd, base = request.get("cwd"), start_from(self._environment, account)
         fence = self._fence(request, account, cwd or base.get("WORKSPACE") or account.home)
         environment = {**(fence.environment(base) if fence else base), **extra}
+        desktop = request.get("user") == "desktop"
         return Program(
             argv=argv,
             cwd=cwd,
             environment={name: value for name, value in environment.items() if value is not None},
             fds=(*standard, *(streams[name] for name in _PIPE if name in streams)),
-            limits={**({} if request.get("user") == "desktop" else self._limits), **{name: int(value) for name, value in limits.items()}},
+            limits={**({} if desktop else self._limits), **{name: int(value) for name, value in limits.items()}},
             fence=fence,
             oom_score=min(1000, max(0, int(request.get("oom_score", child_setup.OOM_SCORE)))),
+            nice=0 if desktop else child_setup.NICE,
         )
 
     def _fence(self, request: Message, account: Account, cwd: str) -> Fence | None:

@@ -28,6 +28,7 @@ from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError,
 from sandbox_server.drivers.ipc.poller import HANG_UP, Poller
 from sandbox_server.drivers.ipc.unix_listener import peer_uid
 from sandbox_server.drivers.spawn import child_setup
+from sandbox_server.drivers.spawn.busy_groups import BusyGroups
 from sandbox_server.drivers.spawn.child_setup import Account
 from sandbox_server.drivers.spawn.client import SpawnConnection, ending, failure
 from sandbox_server.drivers.spawn.request import SpawnRequests
@@ -72,6 +73,7 @@ class Spawner:
         self._limits = limits or {}
         self._warm = WarmProcesses(accounts["agent"], link, self._limits) if warm_process else None
         self._zygotes = ZygotePool(accounts["agent"])
+        self._busy = BusyGroups(accounts["agent"])
         self._unborn: list[SpawnConnection] = []
         self._waiting: list[tuple[SpawnConnection, list[int]]] = []
         self._poller = Poller(WATCHDOG_SECONDS)
@@ -90,8 +92,8 @@ class Spawner:
         self._poller.close()
 
     def _keep(self) -> float | None:
-        """Keep the link to the box daemon and a warm process. Return the seconds until the next check."""
-        waits = [self._keep_link(), self._warm.keep() if self._warm else None]
+        """Keep the link to the box daemon, a warm process, and the weight of busy groups. Return the seconds until the next check."""
+        waits = [self._keep_link(), self._warm.keep() if self._warm else None, self._busy.keep()]
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _keep_link(self) -> float | None:

@@ -8,6 +8,7 @@ from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels import kernels as module
 from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels, Pythons
+from sandbox_server.drivers.spawn.child_setup import NICE
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.conftest import MEMORY
 from tests.drivers.kernels.waiting import until
@@ -58,7 +59,7 @@ async def test_a_kernel_that_is_kept_ready_is_taken_and_another_takes_its_place(
             await second.execute("import os; print(os.nice(0))", OutputBounds(1000), told.append)
             await first.close()
             await second.close()
-    assert [line["text"] for line in told] == ["0\n"]
+    assert [line["text"] for line in told] == [f"{NICE}\n"]
 
 
 async def test_a_kernel_that_was_kept_ready_and_that_nobody_took_ends_with_the_rest(processes: Processes, sockets: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
+from sandbox_server.drivers.spawn.child_setup import NICE
 from tests.drivers.kernels.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +43,7 @@ async def test_a_kernel_is_of_the_python_that_was_asked_for_with_its_packages_la
         await kernel.close()
 
     major, minor = version.split(".")
-    assert "".join(line["text"] for line in said) == f"({major}, {minor}) True /opt/kernel/{version} 0\n"
+    assert "".join(line["text"] for line in said) == f"({major}, {minor}) True /opt/kernel/{version} {NICE}\n"
 
 
 @pytest.mark.parametrize("name", ["python3.10", "python3"])

@@ -1,7 +1,7 @@
 import pytest
 
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
-from sandbox_server.drivers.spawn.child_setup import OOM_SCORE, Account
+from sandbox_server.drivers.spawn.child_setup import NICE, OOM_SCORE, Account
 from sandbox_server.drivers.spawn.request import SpawnRequests
 
 GEM, DESKTOP = (Account(name, uid, uid, (), f"/home/{name}") for name, uid in (("gem", 1000), ("desktop", 1001)))
@@ -20,6 +20,11 @@ def test_a_request_gets_the_agent_s_environment_and_limits(asked: SpawnRequests)
 
 def test_the_desktop_s_programs_have_no_such_limits(asked: SpawnRequests) -> None:
     assert asked.program({"argv": ["x"], "user": "desktop"}, DESKTOP, []).limits == {}
+
+
+def test_the_desktop_s_programs_have_full_weight_and_the_agent_s_less(asked: SpawnRequests) -> None:
+    assert asked.program({"argv": ["x"], "user": "desktop"}, DESKTOP, []).nice == 0
+    assert asked.program({"argv": ["x"]}, GEM, []).nice == NICE
 
 
 def test_a_user_who_is_not_there_is_refused(asked: SpawnRequests) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import sandbox_server
 from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.drivers.spawn.child_setup import NICE
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -34,6 +35,7 @@ print(json.dumps({
     "umask": os.umask(0),
     "env": dict(os.environ),
     "leads": os.getpid() == os.getpgrp() == os.getsid(0),
+    "nice": [os.getpriority(os.PRIO_PROCESS, 0), resource.getrlimit(resource.RLIMIT_NICE)],
     "oom": int(open("/proc/self/oom_score_adj").read()),
     "fds": sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:-1],
     "blocked": int(status["SigBlk"], 16),
@@ -99,6 +101,11 @@ def test_a_process_leads_its_own_session_and_is_the_first_to_go_when_memory_runs
     assert (seen["leads"], seen["oom"]) == (True, 500)
     assert report(spawner, oom_score=200)["oom"] == 200
     assert report(spawner, oom_score=-1000)["oom"] == 0
+
+
+def test_a_process_of_the_agent_has_less_weight_than_the_spawner_and_cannot_get_more(spawner: "SpawnerDaemon") -> None:
+    assert report(spawner)["nice"] == [NICE, [0, 0]]
+    assert report(spawner, user="root")["nice"] == [NICE, [0, 0]]
 
 
 def test_a_process_starts_in_the_workspace_or_where_it_is_told(spawner: "SpawnerDaemon") -> None:
