@@ -29,7 +29,7 @@ childlogdir = {folder}
 user = {user}
 
 [program:writer]
-command = /bin/sh -c 'cd {folder}; echo $$ >shell; id -u >uid; nice >nice; ls -nL /dev/stderr >pipe; echo hello >/dev/stdout; exec sleep 600'
+command = /bin/sh -c 'cd {folder}; echo $$ >shell; id -u >uid; nice >nice; ls -nL /dev/stderr >pipe; echo hello >/dev/stdout; exec sleep 99'
 stdout_logfile = {folder}/output
 stopwaitsecs = 2
 autorestart = true

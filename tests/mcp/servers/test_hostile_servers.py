@@ -13,6 +13,7 @@ from mcp_types import ElicitRequest, ElicitResult, InputRequest
 from sandbox_server.core import Conflict, Unavailable
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.mcp import message_limits
+from sandbox_server.mcp.client_requests.capabilities import ClientAnswer, refused
 from sandbox_server.mcp.client_requests.clients import PlainHttpClient
 from sandbox_server.mcp.client_requests.correlation import MAX_REQUESTS
 from sandbox_server.mcp.servers import stdio_transport, upstream
@@ -139,8 +140,8 @@ async def test_of_many_questions_at_once_few_reach_the_client(start: Start) -> N
 class ClientWithoutModel(FakeClient):
     """A client that asks its person, and has no model."""
 
-    def refusal(self, request: InputRequest) -> str | None:
-        return None if isinstance(request, ElicitRequest) else "there is no model"
+    async def ask(self, request: InputRequest) -> ClientAnswer:
+        return await super().ask(request) if isinstance(request, ElicitRequest) else refused("there is no model")
 
 
 async def test_a_question_that_pretends_to_be_ours_says_whose_it_is(start: Start) -> None:
