@@ -26,6 +26,8 @@ OOM_SCORE = 500
 """The oom_score_adj of an agent process, so that the kernel kills it before the server's own when memory runs out."""
 NICE = 10
 """The nice value of every agent process: a ninth of the weight of the product's and the desktop's, which have 0 (sched(7))."""
+NO_NICE = (0, 0)
+"""The RLIMIT_NICE of every agent process: none may raise its weight."""
 UMASK = 0o022
 SESSION = "TANDEM_SESSION"
 """The variable that names the session of a process and its descendants: `bash:ID` or `shell:ID`."""
@@ -292,8 +294,8 @@ def yield_the_processor(nice: int) -> None:
     A limit that the engine allows (RLIMIT_NICE, getrlimit(2)) is taken away, because the process could raise it by that.
     """
     os.setpriority(os.PRIO_PROCESS, 0, max(nice, os.getpriority(os.PRIO_PROCESS, 0)))
-    if nice:
-        resource.setrlimit(resource.RLIMIT_NICE, (0, 0))
+    if nice and resource.getrlimit(resource.RLIMIT_NICE) != NO_NICE:  # gVisor refuses every change
+        resource.setrlimit(resource.RLIMIT_NICE, NO_NICE)
 
 
 def enter_directory(cwd: str | None, environment: Mapping[str, str]) -> None:

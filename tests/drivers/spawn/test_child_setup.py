@@ -103,3 +103,16 @@ def test_what_is_not_the_agents_finds_no_program_and_no_configuration_of_the_age
 
 def test_without_a_path_the_systems_own_is_searched() -> None:
     assert child_setup.closed_environment({}, Account("root", 0, 0, (0,), "/root"))["PATH"] == os.defpath
+
+
+def test_a_kernel_that_refuses_every_change_of_a_limit_starts_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int, limits: tuple[int, int]) -> None:
+        raise ValueError(limits)
+
+    def lower(said: int) -> None:
+        child_setup.yield_the_processor(child_setup.NICE)
+        os.write(said, b"%d" % os.getpriority(os.PRIO_PROCESS, 0))
+
+    monkeypatch.setattr("resource.getrlimit", lambda _: child_setup.NO_NICE)
+    monkeypatch.setattr("resource.setrlimit", refuse)
+    assert in_a_fork(lower)[1] == b"10"
