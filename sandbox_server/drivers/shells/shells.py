@@ -27,7 +27,7 @@ _HEARD = b"\x1e"
 """What is typed to let a shell go that is about to exit."""
 _DISCARD_LINE = b" \x05\x15"
 """Keys that leave the line empty; on one that is empty they do not ring the bell."""
-_SIGNAL_SECONDS = 5.0
+_SIGNAL_SECONDS = 20.0
 
 # The terminal's foreground process group and the shell's own are in /proc/PID/stat, after a name that may hold anything. gVisor leaves the
 # first out: there it is taken for the session's latest group, and the shell is always interrupted, which may be what has the terminal.
