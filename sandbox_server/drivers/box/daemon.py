@@ -63,6 +63,8 @@ class BoxDaemon:
         self._quota = quota
         self.poller = Poller(PATIENCE_SECONDS)
         self._workers: set[int] = set()
+        self._abandoned: set[int] = set()
+        """Workers that were killed because their client hung up, and whose end is not seen yet."""
         self._remover = 0
         self._monitor = lifecycle.monitor
         self._spawners: set[_Client] = set()
@@ -91,6 +93,7 @@ class BoxDaemon:
             self._remover = 0
         elif pid in self._workers:
             self._workers.discard(pid)
+            self._abandoned.discard(pid)
             if not self._workers and not self._live:
                 self._store.drop_drafts()
             self._clear_away()
@@ -180,6 +183,7 @@ class BoxDaemon:
     def _hang_up(self, client: _Client) -> None:
         self._spawners.discard(client)
         if client.worker in self._workers:  # nobody waits for what it does
+            self._abandoned.add(client.worker)
             os.kill(client.worker, signal.SIGKILL)
         self.poller.unwatch(client.sock.fileno())
         client.sock.close()
@@ -197,7 +201,7 @@ class BoxDaemon:
             self._operate(client, name, request)
 
     def _begin_work(self, client: _Client, name: str, request: Message, fds: list[int]) -> None:
-        if len(self._workers) >= WORKERS:
+        if len(self._workers) - len(self._abandoned) >= WORKERS:
             _answer(client.sock, _refuse_work)
             return
         work = LayerWork(self._store, self._lifecycle.layered, self._quota)
@@ -214,7 +218,7 @@ class BoxDaemon:
             return {} if self._lifecycle.check_checkpoint(request) else UNCHANGED
 
         outcome = _outcome(_refuse_meanwhile if self._live else check)
-        if len(self._workers) >= WORKERS:
+        if len(self._workers) - len(self._abandoned) >= WORKERS:
             outcome = _outcome(_refuse_work)
         if outcome != {"ok": {}}:
             _send_outcome(client.sock, outcome)
