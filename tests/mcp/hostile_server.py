@@ -1,8 +1,11 @@
 """An MCP server that does what none should: of the standard library alone, so that nothing keeps it from sending what it likes."""
 
 import json
+import queue
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 BURST = 3000
@@ -77,11 +80,24 @@ def bursts(kind: str, number: Any) -> None:
             sys.stderr.write("\x1b[31m" + "y" * 10_000)
 
 
+def heard() -> Iterator[str]:
+    """What it is told, line by line, read as it comes: who leaves answers unread is ended for that."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True).start()
+    return iter(lines.get, "")
+
+
 def main(kind: str) -> None:
     """Serve until nobody reads."""
     if kind == "dies":
         sys.exit("\x1b[2Jno key" + "!" * 100_000)
-    for line in sys.stdin:
+    for line in heard() if kind == "asks" else sys.stdin:
         asked = json.loads(line)
         method, number = asked.get("method"), asked.get("id")
         if method == "initialize":
