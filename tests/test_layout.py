@@ -10,10 +10,12 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = ROOT / "sandbox_server"
+FLEET = ROOT / "fleet" / "tandem_fleet"
+CLIENT = ROOT / "clients" / "python"
 MAX_LINES = 400
 MAX_MEDIAN = 10
 CODE = (".py", ".js", ".mjs", ".css", ".html", ".conf", ".sh")
-TREES = ("sandbox_server", "tests", "custom_tools", "examples", "benchmarks", "nginx", "supervisord", "scripts")
+TREES = ("sandbox_server", "fleet", "clients", "tests", "custom_tools", "examples", "benchmarks", "nginx", "supervisord", "scripts")
 FORBIDDEN_FOLDERS = {"routers", "services", "models", "schemas", "utils", "helpers"}
 FORBIDDEN_CLASS = re.compile(r"(Manager|Helper|Util|Utils|Handler|Impl|Data|Info)$|^Base[A-Z]")
 THIRD_PARTY = "vendor"
@@ -85,6 +87,29 @@ def test_public_classes_have_names_of_their_own() -> None:
 def test_functions_are_short() -> None:
     lengths = [body_lines(function) for file in OURS.rglob("*.py") for function in functions(file)]
     assert statistics.median(lengths) < MAX_MEDIAN
+
+
+def fleet_modules() -> list[Path]:
+    """The same of the fleet's package, whose migrations are run by the store's test."""
+    found = (file for file in FLEET.rglob("*.py") if any(functions(file)) and "migrations" not in file.parts)
+    return sorted(file.relative_to(FLEET) for file in found)
+
+
+@pytest.mark.parametrize("module", fleet_modules(), ids=str)
+def test_every_module_of_the_fleet_has_its_test(module: Path) -> None:
+    assert (ROOT / "tests/fleet" / module.parent / f"test_{module.stem}.py").is_file()
+
+
+def client_modules() -> list[Path]:
+    """The same of the Python client and what builds it."""
+    return sorted(file.relative_to(CLIENT) for file in CLIENT.rglob("*.py") if any(functions(file)))
+
+
+@pytest.mark.parametrize("module", client_modules(), ids=str)
+def test_every_module_of_the_client_has_its_test(module: Path) -> None:
+    name = module.parent.name if module.name == "__init__.py" else module.stem
+    folder = "integrations/" if "integrations" in module.parts else ""
+    assert (ROOT / f"tests/clients/python/{folder}test_{name}.py").is_file()
 
 
 @pytest.mark.parametrize("module", modules(), ids=str)

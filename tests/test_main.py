@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-import threading
-from pathlib import Path
 
 import pytest
 
@@ -29,13 +27,3 @@ def test_bad_settings_stop_the_boot_with_the_name_of_the_variable() -> None:
     done = subprocess.run([sys.executable, "-m", "sandbox_server", "boot"], capture_output=True, text=True, check=False, env=environ)
     assert done.returncode == 2
     assert done.stderr.splitlines() == ["boot: the settings are wrong:", "PUBLIC_PORT must be a whole number from 1 to 65535"]
-
-
-def test_waiting_ends_when_the_socket_is_there(tmp_path: Path) -> None:
-    path = tmp_path / "api.sock"
-    waiting = threading.Thread(target=command_line.wait_for, args=(str(path),))
-    waiting.start()
-    assert waiting.is_alive()
-    path.touch()
-    waiting.join(30)
-    assert not waiting.is_alive()

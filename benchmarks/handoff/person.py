@@ -49,6 +49,11 @@ class Spot:
         """Whether it has not moved."""
         return abs(self.left - other.left) <= 1 and abs(self.top - other.top) <= 1
 
+    def is_as_large_as(self, other: "Spot") -> bool:
+        """Whether it has the size of another."""
+        width, height = self.right - self.left, self.bottom - self.top
+        return abs(width - (other.right - other.left)) <= 1 and abs(height - (other.bottom - other.top)) <= 1
+
 
 class Person:
     """Somebody who looks at the computer."""

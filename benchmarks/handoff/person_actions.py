@@ -39,9 +39,9 @@ def close_ad(person: Person) -> None:
 
 
 def is_gone(person: Person, spot: Spot) -> bool:
-    """Whether the button is there no more, or elsewhere."""
+    """Whether the button is there no more, or elsewhere. A part of it is one that is being painted over: look again."""
     now = person.glimpse(RED)
-    return now is None or not now.is_at(spot)
+    return now is None or (now.is_as_large_as(spot) and not now.is_at(spot))
 
 
 def solve_puzzle(person: Person) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox_server.boot import places
+from sandbox_server.drivers.box.desktop_root import PROFILES
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import Settings
 
@@ -20,8 +21,10 @@ path uses display 0, so an entry for any display number is needed too.
 """
 
 
-def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
+def prepare(settings: Settings, sockets: Path = SOCKETS, volume: str | None = None) -> None:
     """Make the desktop's directories, a new cookie, and a directory for the X server's socket that the agent cannot enter.
+
+    `volume` is the box's, where the browser's profiles outlive the container.
 
     The cookie alone is not enough: the browser, which the agent drives, can read the desktop user's files.
     """
@@ -30,8 +33,12 @@ def prepare(settings: Settings, sockets: Path = SOCKETS) -> None:
     places.make_directory(f"{settings.paths.desktop}/pulse", 0o750, desktop)
     places.make_directory(settings.paths.desktop_sockets, 0o750, desktop)
     places.make_directory(settings.paths.guest_sockets, 0o775, (os.geteuid(), settings.users.desktop_uid))
+    places.make_directory(settings.paths.profiles, 0o700, desktop)
+    if volume:
+        places.make_directory(f"{volume}/{PROFILES}", 0o700, desktop)
     places.make_directory(settings.paths.downloads, 0o770, desktop)
     mark_microphone(Path(settings.paths.microphone), desktop, there=settings.stream.microphone)
+    Path(settings.paths.screen_prepared).unlink(missing_ok=True)
     write_authority(Path(settings.paths.authority), settings.display.name, desktop)
     _set_aside(sockets)
     places.make_directory(str(sockets), 0o1770, (0, settings.users.desktop_uid) if os.geteuid() == 0 else (os.geteuid(), os.getegid()))

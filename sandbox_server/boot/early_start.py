@@ -21,20 +21,34 @@ type Pipes = dict[str, int | None]
 
 ENVIRONMENT = {"LANG": "C.UTF-8"}
 """The program's environment until it passes the gate. The container's variables, which may be secret, come later."""
+ZYGOTE_VARIABLE = "SANDBOX_ZYGOTE"
+"""The variable that names the descriptor from which the programs' zygote takes requests (`program_zygote`)."""
 
 
 class EarlyStart:
     """A program that was started early and waits at its readiness gate.
 
     `process` must be kept while it runs: a dropped `Popen` would reap the child, which the supervisor does. `gate` is
-    readable once the program serves or has ended.
+    readable once the program serves or has ended. `zygote` leads to the zygote that the program leaves behind. `user` is
+    the account of its configuration.
     """
 
-    def __init__(self, name: str, process: "subprocess.Popen[bytes]", pipes: Pipes, end: socket.socket, own: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        process: "subprocess.Popen[bytes]",
+        pipes: Pipes,
+        end: socket.socket,
+        own: Mapping[str, str],
+        zygote: socket.socket,
+        user: str,
+    ) -> None:
         self.name = name
         self.process = process
         self.pipes = pipes
         self.gate = end
+        self.zygote = zygote
+        self.user = user
         self._own = own
 
     def go(self, environment: Mapping[str, str]) -> None:
@@ -59,22 +73,23 @@ def start(name: str, configuration: str) -> EarlyStart:
     own = dict(pair.split("=", 1) for pair in _split_quoted(program.get("environment", "")))
     uid, gid, groups = identity(program["user"])
     ours, theirs = socket.socketpair()
+    zygote, zygotes = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pipes = _pipes()
-    with theirs:
+    with theirs, zygotes:
         process = subprocess.Popen(
             shlex.split(program["command"]),
             stdin=pipes["child_stdin"],
             stdout=pipes["child_stdout"],
             stderr=subprocess.STDOUT,
             cwd=program.get("directory"),
-            env={**ENVIRONMENT, **own, readiness_gate.VARIABLE: str(theirs.fileno())},
-            pass_fds=[theirs.fileno()],
+            env={**ENVIRONMENT, **own, readiness_gate.VARIABLE: str(theirs.fileno()), ZYGOTE_VARIABLE: str(zygotes.fileno())},
+            pass_fds=[theirs.fileno(), zygotes.fileno()],
             process_group=0,
             user=uid,
             group=gid,
             extra_groups=groups,
         )
-    return EarlyStart(name, process, pipes, ours, own)
+    return EarlyStart(name, process, pipes, ours, own, zygote, program["user"])
 
 
 def _split_quoted(text: str) -> list[str]:

@@ -69,10 +69,23 @@ def is_ready(path: str) -> bool:
 
 
 def shutdown(settings: Settings) -> None:
-    """Run every shutdown hook, from the environment and from the API, within one common time limit."""
+    """Run every shutdown hook, from the environment and from the API, within one common time limit; then end the folders."""
     hooks = [*settings.hooks.shutdown, *ShutdownHookStore(f"{settings.paths.run}/hooks.json").read()]
     if hooks:
         asyncio.run(_shutdown(hooks, Processes(settings.paths.socket("spawn")), settings.hooks.shutdown_timeout))
+    if settings.folders.declared:
+        end_folders(settings.paths.socket("folders"), settings.folders.end_timeout)
+
+
+def end_folders(path: str, timeout: float) -> None:
+    """Have the API on whose socket this is keep the folders, and wait for the end of that."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(timeout + ANSWER_SECONDS)
+        try:
+            connection.connect(path)
+            connection.recv(1)
+        except OSError as error:
+            _say(f"the folders were not synchronised: {error}")
 
 
 async def _shutdown(hooks: Iterable[ShutdownHook], processes: Processes, timeout: float) -> None:

@@ -23,6 +23,8 @@ def prepare(settings: Settings, *, boxed: bool) -> None:
     make_directory(paths.run, 0o700, control)
     make_directory(f"{paths.run}/nginx", 0o700, control)
     make_directory(paths.recorder, 0o700, control)
+    if settings.folders.declared:
+        make_directory(paths.folders, 0o700, control)
     make_directory(paths.agent_run, 0o751, root)
     make_directory(paths.shells, 0o700, agent)
     make_directory(paths.kernels, 0o700, agent)
@@ -35,10 +37,20 @@ def prepare(settings: Settings, *, boxed: bool) -> None:
     fill_home(settings.agent.home, SKELETON, agent)
 
 
+class HomeNotWritableError(Exception):
+    """The container was not started as root, and its user may not write the agent's home."""
+
+
 def fill_home(home: str, skeleton: str, owner: Owner) -> None:
-    """Copy the skeleton files of a new account (useradd(8)) into an empty home, as its owner."""
+    """Copy the skeleton files of a new account (useradd(8)) into an empty home, as its owner. Raises HomeNotWritableError."""
     if os.listdir(home) or not os.path.isdir(skeleton):
         return
+    if os.geteuid() != 0 and not os.access(home, os.W_OK | os.X_OK):
+        found = os.stat(home)
+        raise HomeNotWritableError(
+            f"user {os.geteuid()} may not write the agent's home {home}, which is of user {found.st_uid} and group {found.st_gid}. "
+            "Give its volume to the user or to a group of the container: on Kubernetes by fsGroup, on Docker by chown"
+        )
     uid, gid = owner if os.geteuid() == 0 else (None, None)
     command = ["cp", "--recursive", "--no-dereference", f"{skeleton}/.", home]
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, user=uid, group=gid, extra_groups=None if uid is None else [])

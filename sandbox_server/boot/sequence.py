@@ -21,6 +21,7 @@ from sandbox_server.boot import (
     isolation,
     places,
     proxy,
+    restore,
     secrets,
 )
 from sandbox_server.boot.early_start import EarlyStart
@@ -34,6 +35,8 @@ from sandbox_server.settings import BadSettings, Settings
 
 EXIT_BAD_SETTINGS = 2
 EXIT_NOT_ISOLATED = 4
+EXIT_NO_HOME = 6
+EXIT_NOT_RESTORED = 7
 SECRET = 0o400
 """Mode of a file that only its owner can read."""
 ROOT = (0, 0)
@@ -48,6 +51,8 @@ def boot(environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
         environ = secrets.with_declarations(environ)
         settings = declared.load(environ)
         secrets.check(settings)
+        for problem in filter(None, (settings.folders.problem, settings.handoff.problem)):
+            raise declared.BadSettings(problem)
         if os.geteuid() != 0:
             landlock.forbid_new_rights()  # the image's sudo rule would still apply to its user
             environ |= accounts.without_root(settings.agent)
@@ -57,6 +62,10 @@ def boot(environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
         _stop(EXIT_BAD_SETTINGS, f"the settings are wrong:\n{error}")
     except isolation.NotIsolatedError as error:
         _stop(EXIT_NOT_ISOLATED, str(error))
+    except places.HomeNotWritableError as error:
+        _stop(EXIT_NO_HOME, str(error))
+    except restore.NotRestoredError as error:
+        _stop(EXIT_NOT_RESTORED, f"SANDBOX_RESTORE: {error}")
     _supervise(settings, agent_environ, api)
 
 
@@ -78,7 +87,8 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     places.prepare_workspace(settings)
     _prepare_keys(settings)
     identity_key.prepare(settings)
-    desktop.prepare(settings)
+    kept = chosen.level == "box" and chosen.storage != "memory"
+    desktop.prepare(settings, volume=settings.box.directory if kept else None)
     proxy.prepare(settings)
     if chosen.egress != "off":
         egress.prepare(settings)
@@ -86,6 +96,7 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     if chosen.level == "box" and settings.egress.enabled:
         proxy.prepare_upstream(settings)
     secrets.prepare(settings)
+    restore.restore(settings, chosen)
     Path(settings.paths.announcement).touch()
     components.link(settings, with_box=chosen.level == "box", with_egress=chosen.egress != "off")
     if chosen.level == "box" or chosen.root_withheld:

@@ -1,4 +1,4 @@
-"""The supervisor, in this process: Supervisor 4 with nine changes.
+"""The supervisor, in this process: Supervisor 4 with ten changes.
 
 1. It acts at once, at the start and on every signal, where Supervisor waits for up to a second. Measured on two busy cores, the fastest of
    20 starts: the first command runs after 1.6 s, and after 3.0 s where it waits.
@@ -10,12 +10,14 @@
 7. Without root, no program changes its user.
 8. A program that is not root may open /dev/stdout and /dev/stderr, as nginx does.
 9. A program that runs as the agent has the weight of the agent's processes.
+10. At the start, the programs that share their imports are forked from a zygote, where there is one.
 
 `tests/boot/test_supervisor_internals.py` checks that the internal names of Supervisor that this module uses still exist.
 """
 
 import os
 import pwd
+import shlex
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +33,7 @@ from supervisor.supervisord import Supervisor
 
 from sandbox_server.boot import hooks
 from sandbox_server.boot.early_start import EarlyStart, Pipes
+from sandbox_server.boot.forked_programs import ForkedPrograms
 from sandbox_server.boot.hooks import HookRun
 from sandbox_server.drivers.spawn import child_setup
 from sandbox_server.drivers.spawn.child_setup import Account, closed_environment, let_open
@@ -107,10 +110,17 @@ class EagerPoller(poller.PollPoller):  # type: ignore[misc] # the package has no
 class Options(ServerOptions):  # type: ignore[misc]
     """Supervisor's options, with the agent as the default user.
 
-    `early` is the adopted program; `before` runs the hooks.
+    `early` is the adopted program; `before` runs the hooks; `forked` starts what the zygote forks.
     """
 
-    def __init__(self, agent: Account, environment: Mapping[str, str], early: EarlyStart | None, before: HookRun | None) -> None:
+    def __init__(
+        self,
+        agent: Account,
+        environment: Mapping[str, str],
+        early: EarlyStart | None,
+        before: HookRun | None,
+        forked: ForkedPrograms | None,
+    ) -> None:
         super().__init__()
         self.environ_expansions |= {f"ENV_{name}": value for name, value in environment.items()}
         self._on_hooks_end: Callable[[int], None] = lambda _: None
@@ -120,6 +130,8 @@ class Options(ServerOptions):  # type: ignore[misc]
         self._before = before
         self._of_hooks = {before.pid, before.copier.pid} if before else set()
         self._adopted: EarlyStart | None = None
+        self._forked = forked
+        self._starting: tuple[ProcessConfig, Pipes] | None = None
         self.poller = EagerPoller(self)
 
     def when_hooks_end(self, call: Callable[[int], None]) -> None:
@@ -162,17 +174,19 @@ class Options(ServerOptions):  # type: ignore[misc]
         processes = [process for group in groups for process in group.process_configs]
         assign_environments(processes, self._agent, self._environment)
         assign_users(processes, self._agent.uid, root=os.geteuid() == 0)
+        if self._forked:
+            self._forked.expect(process.name for process in processes)
         for process in processes:
             make = process.make_dispatchers
             if self._early and process.name == self._early.name:
                 make = partial(self._adopt, self._early, make)
-            process.make_dispatchers = partial(_give_outputs, process, make)
+            process.make_dispatchers = partial(self._make_dispatchers, process, make)
         return groups
 
     def waitpid(self) -> tuple[int | None, int | None]:
-        """Reap a child. The children of hooks are not programs of the supervisor."""
+        """Reap a child. Neither the children of hooks nor a zygote that has ended well are programs of the supervisor."""
         pid, status = super().waitpid()
-        if pid not in self._of_hooks:
+        if pid in self.pidhistory or (status and pid not in self._of_hooks):
             return pid, status
         self._of_hooks.discard(pid)
         if self._before and pid == self._before.pid:
@@ -185,12 +199,34 @@ class Options(ServerOptions):  # type: ignore[misc]
             self._early, self._adopted = None, early
         return make(process)
 
+    def _make_dispatchers(self, config: ProcessConfig, make: MakeDispatchers, process: object) -> tuple[object, Pipes]:
+        """Make a program's pipes and what reads them, and remember whose they are: `fork` comes next."""
+        dispatchers, pipes = _give_outputs(config, make, process)
+        self._starting = config, pipes
+        return dispatchers, pipes
+
     def fork(self) -> int:
-        """Fork, or return the process id of the adopted program."""
-        if self._adopted is None:
-            return os.fork()
-        early, self._adopted = self._adopted, None
-        return early.process.pid
+        """Fork, or return the process id of the adopted program, or of one that the zygote has forked."""
+        starting, self._starting = self._starting, None
+        if self._adopted is not None:
+            early, self._adopted = self._adopted, None
+            return early.process.pid
+        return (starting and self._fork_in_zygote(*starting)) or os.fork()
+
+    def _fork_in_zygote(self, config: ProcessConfig, pipes: Pipes) -> int | None:
+        stdin, stdout, stderr = (pipes[name] for name in ("child_stdin", "child_stdout", "child_stderr"))
+        if config.redirect_stderr:
+            stderr = stdout
+        if not self._forked or stdin is None or stdout is None or stderr is None:
+            return None
+        return self._forked.start(
+            config.name,
+            shlex.split(config.command),
+            directory=config.directory or "/",
+            environment={**os.environ, **config.environment},
+            streams=(stdin, stdout, stderr),
+            others={*self.pidhistory, *self._of_hooks},
+        )
 
 
 class PatientSupervisor(Supervisor):  # type: ignore[misc]
@@ -291,11 +327,12 @@ def supervise(
     gate. `before` runs the hooks. `environment` is the agent's.
     """
     path = closed_environment(environment, agent)["PATH"]
+    forked = ForkedPrograms(early.zygote, Account.named(early.user) if os.geteuid() == 0 else Account.current()) if early else None
     os.environ.clear()  # programs get what `assign_environments` sets, and are found by its PATH
     os.environ["PATH"] = path
     adopted, first = early, True
     while True:
-        options = Options(agent, environment, adopted, before)
+        options = Options(agent, environment, adopted, before, forked)
         options.realize(["--configuration", configuration])
         options.first, options.test = first, False
         supervisor = PatientSupervisor(options, adopted, before, go)

@@ -16,7 +16,10 @@ from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.extensions import Extensions
 from sandbox_server.cdp.http_endpoints import JsonEndpoints, answered
 from sandbox_server.cdp.internal_api import BrowserInternalApi
+from sandbox_server.cdp.lane_endpoints import LaneEndpoints
+from sandbox_server.cdp.lanes import BrowserLanes
 from sandbox_server.cdp.messages import MAX_FROM_BROWSER
+from sandbox_server.cdp.profile_in_use import ProfileInUse
 from sandbox_server.cdp.request_decisions import RequestDecisions
 from sandbox_server.cdp.request_gate import RequestGate
 from sandbox_server.cdp.tabs import RestorableTabs
@@ -55,10 +58,12 @@ def create(settings: Settings) -> Starlette:
         display=browser_display(settings, boxed=boxed),
         viewable=desktop_root.viewable(),
         linked=not boxed,
+        profiles=paths.profiles,
         authority=TrustFiles(paths.trust).authority if level != "none" else "",
         shares_pictures=boxed,
     )
-    chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place)
+    profile = ProfileInUse(JsonFile(paths.profile), settings.browser.profile)
+    chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place, profile.read())
     egress = isolation.read(paths.isolation).egress
     chromium.change(egress=egress != "off", egress_proxy=settings.egress.proxy_address if egress == "proxy" else None)
     if forward_proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
@@ -91,6 +96,8 @@ def create(settings: Settings) -> Starlette:
         hides=settings.control.private_focus,
     )
 
+    lanes = BrowserLanes(browser)
+
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with browser:
@@ -98,10 +105,13 @@ def create(settings: Settings) -> Starlette:
         await gate.close()
         await takeover.close()
         await emulation.close()
+        await lanes.close()
 
-    pages, sessions = JsonEndpoints(browser, paths.devtools_protocol), DevtoolsSessions(browser, gate, decisions)
+    pages, sessions = JsonEndpoints(browser, paths.devtools_protocol, lanes), DevtoolsSessions(browser, gate, decisions, lanes)
+    inside = BrowserInternalApi(browser, sessions, chromium, emulation, takeover, profile)
     return Starlette(
-        routes=list(routes(pages, sessions, BrowserInternalApi(browser, sessions, chromium, emulation, takeover))), lifespan=lifespan
+        routes=list(routes(pages, sessions, inside, LaneEndpoints(lanes))),
+        lifespan=lifespan,
     )
 
 
@@ -120,7 +130,7 @@ def browser_display(settings: Settings, *, boxed: bool) -> str:
     return f"unix:{settings.paths.desktop_sockets}/{os.path.basename(settings.display.local_socket)}"
 
 
-def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInternalApi) -> Iterator[BaseRoute]:
+def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInternalApi, lanes: LaneEndpoints) -> Iterator[BaseRoute]:
     """Yield Chromium's own paths (with and without `/cdp` and a trailing slash) and the internal paths for the API."""
     listed = {"/json": pages.targets, "/json/list": pages.targets, "/json/version": pages.version, "/json/protocol": pages.protocol}
     for prefix in ("", "/cdp"):
@@ -135,6 +145,7 @@ def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInte
         yield WebSocketRoute(f"{prefix}/devtools/page/{{id}}", sessions.on_page)
     yield WebSocketRoute("/browser/focus", sessions.on_focus)
     yield WebSocketRoute("/browser/acts", sessions.on_acts)
+    yield WebSocketRoute("/browser/halt", sessions.on_halt)
     yield WebSocketRoute("/browser/requests", sessions.on_requests)
     yield Route("/browser", answered(inside.status))
     yield Route("/browser/tabs", answered(inside.tabs))
@@ -144,9 +155,13 @@ def routes(pages: JsonEndpoints, sessions: DevtoolsSessions, inside: BrowserInte
     yield Route("/browser/proxy", answered(inside.use_proxy), methods=["PUT"])
     yield Route("/browser/authority", answered(inside.trust_authority), methods=["PUT"])
     yield Route("/browser/control", answered(inside.control), methods=["PUT"])
+    yield Route("/browser/profile", answered(inside.use_profile), methods=["PUT"])
     yield Route("/browser/fresh", answered(inside.open_fresh), methods=["PUT"])
     yield Route("/browser/fresh", answered(inside.close_fresh), methods=["DELETE"])
     yield Route("/browser/secret", answered(inside.drop), methods=["PUT"])
+    yield Route("/browser/lanes", answered(lanes.list))
+    yield Route("/browser/lanes/{name}", answered(lanes.create), methods=["PUT"])
+    yield Route("/browser/lanes/{name}", answered(lanes.delete), methods=["DELETE"])
     yield Route("/browser/restart", answered(inside.restart), methods=["POST"])
     yield Route("/healthz", healthy)
 

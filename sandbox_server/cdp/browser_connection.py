@@ -70,7 +70,7 @@ class BrowserLink:
 
     @property
     def hidden_targets(self) -> HiddenTargets:
-        """The targets that no client may see."""
+        """The targets that not every client may see."""
         return self._multiplexer.hidden_targets
 
     async def open(self, readable: int, writable: int) -> None:
@@ -119,25 +119,25 @@ class BrowserLink:
     async def reset_downloads(self) -> None:
         """Have downloads saved where they are handed over from, whatever clients have set, but in hidden contexts; raises Unavailable."""
         self._multiplexer.forget_downloads()
-        contexts = self.hidden_targets.without(await self.command("Target.getBrowserContexts"))["browserContextIds"]
+        contexts = self.hidden_targets.of_clients((await self.command("Target.getBrowserContexts"))["browserContextIds"])
         await self.command("Browser.setDownloadBehavior", behavior="default")
         for context in contexts:
             with suppress(CommandRefused):  # it has gone
                 await self.command("Browser.setDownloadBehavior", behavior="default", browserContextId=context)
 
-    async def attach(self, caller: Caller, page: str | None) -> tuple[DevtoolsClient, Outbox]:
-        """Connect a client: open a session for it on the browser, or on one page.
+    async def attach(self, caller: Caller, page: str | None, lane: str | None = None) -> tuple[DevtoolsClient, Outbox]:
+        """Connect a client, in the lane of a context or in none: open a session for it on the browser, or on one page.
 
         Raises NotFound if the page does not exist, Unavailable if Chromium does not answer.
         """
-        if caller is not OWNER and self.hidden_targets.knows(page):
+        if page and caller is not OWNER and self.hidden_targets.knows(page, lane):
             raise NotFound(f"No such target id: {page}")
         admitted: asyncio.Future[Object] = asyncio.get_running_loop().create_future()
         taken: list[tuple[DevtoolsClient, Outbox]] = []
 
         def admit(reply: Object) -> None:  # at once: an event that ends the session may follow
             if session := reply.get("result", {}).get("sessionId"):
-                taken.append(self._admit(caller, session, page))
+                taken.append(self._admit(caller, session, page, lane))
             admitted.set_result(reply)
 
         method, params = ("Target.attachToTarget", {"targetId": page, "flatten": True}) if page else ("Target.attachToBrowserTarget", {})
@@ -150,6 +150,16 @@ class BrowserLink:
                 self.detach(peer)
             raise
         return taken[0]
+
+    def clients_in(self, lane: str) -> int:
+        """Count the clients in the lane of a context."""
+        return sum(peer.lane == lane for peer in self._outboxes)
+
+    def end_lane(self, lane: str) -> None:
+        """Disconnect the clients in the lane of a context."""
+        for peer in self._outboxes:
+            if peer.lane == lane:
+                self._close_outbox(peer, "the lane was deleted")
 
     def send(self, peer: DevtoolsClient, text: str | bytes) -> None:
         """Forward a message of a client to the browser, or answer it."""
@@ -227,9 +237,9 @@ class BrowserLink:
         result: Object = reply["result"]
         return result
 
-    def _admit(self, caller: Caller, session: str, page: str | None) -> tuple[DevtoolsClient, Outbox]:
+    def _admit(self, caller: Caller, session: str, page: str | None, lane: str | None) -> tuple[DevtoolsClient, Outbox]:
         apart = caller.person or self._rules.trusts(caller)
-        peer, outbox = self._multiplexer.add(caller, session, page), Outbox(share=None if apart else self._programs)
+        peer, outbox = self._multiplexer.add(caller, session, page, lane), Outbox(share=None if apart else self._programs)
         self._outboxes[peer] = outbox
         return peer, outbox
 

@@ -4,37 +4,32 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Protocol, Self
 
 from sandbox_server.cdp.browser_connection import COMMAND_TIMEOUT, BrowserLink, CommandRefused
+from sandbox_server.cdp.browser_watch import STARTING, Thaw, bury, feel_pulse, first_word, stay_awake
 from sandbox_server.cdp.command_rules import ClientRules
-from sandbox_server.cdp.cpu_time import work_of
 from sandbox_server.cdp.devtools_clients import BrowserEvent
 from sandbox_server.cdp.input_echo import DevtoolsInputEcho
 from sandbox_server.cdp.redaction import SecretRedaction
 from sandbox_server.cdp.secret_fields import SecretFields
 from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.core.control import ON_SCREEN, Holding
-from sandbox_server.core.errors import Failure, Unavailable
+from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks
-from sandbox_server.drivers.browser.chromium import RunningChromium
+from sandbox_server.core.tool_allow_list import names_one
+from sandbox_server.drivers.browser.chromium import LOCKED, RunningChromium
 from sandbox_server.drivers.spawn.process import LOST, Exit, Process
 
 START_TIMEOUT = 20.0
-STARTING = 150.0
-"""Seconds that a new browser may take to answer while it uses processor time. A busy machine takes minutes."""
-STANDING = 10.0
-"""Seconds without an answer and without processor time after which a start has failed."""
 QUIT_TIMEOUT = 3.0
-PULSE = 10.0
-"""Seconds between two checks whether the browser answers."""
-HUNG = 30.0
-"""Seconds without an answer after which the browser is killed."""
+HALT_TIMEOUT = 20.0
+"""Seconds that the browser may take to write its profile before that is copied or left."""
 EARLY = 10.0
 """A browser that lives for fewer seconds than this counts as an early end."""
 EARLY_ENDS = 3
@@ -42,13 +37,11 @@ EARLY_ENDS = 3
 PAUSES = (0.0, 0.2, 1.0, 5.0)
 """Seconds before a start, by the number of failures just before it. The last value holds for all further ones."""
 SAVE_DELAY = 0.2
-SILENCE = 0.5
-"""Seconds without a message from a browser that has been asked something, after which its box is resumed."""
 BLANK = "about:blank"
 KILLED = Exit(None, signal.SIGKILL)
+IN_USE = Exit(LOCKED, None)
 
 type Prepare = Callable[[BrowserLink], Awaitable[None]]
-type Thaw = Callable[[], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +49,8 @@ log = logging.getLogger(__name__)
 class Launcher(Protocol):
     """Starts browsers: `drivers.browser.chromium`, or a test's own."""
 
+    @property
+    def profile(self) -> str: ...
     async def start(self) -> RunningChromium: ...
     async def set_profile_aside(self) -> None: ...
 
@@ -105,6 +100,10 @@ class BrowserSupervisor:
         self._restore = tabs.saved()
         self._saving: asyncio.Task[None] | None = None
         self._tasks = Tasks()
+        self._halting = asyncio.Lock()
+        self._free = asyncio.Event()
+        self._free.set()
+        self._stopped = True
 
     async def __aenter__(self) -> Self:
         if self._eager:
@@ -116,21 +115,22 @@ class BrowserSupervisor:
         await self.fields.close()
         await self._tasks.close()
 
-    async def link(self) -> BrowserLink:
+    async def link(self, within: float | None = None) -> BrowserLink:
         """Return the connection to the running browser, and start the browser if needed.
 
         Raises Unavailable with the reason if it does not start.
         """
         self._wanted.set()
+        within = within or START_TIMEOUT
         try:
-            async with asyncio.timeout(START_TIMEOUT):
+            async with asyncio.timeout(within):
                 while self._link is None:
                     if self._failure:
                         raise self._failure
                     await self._changed.wait()
                 return self._link
         except TimeoutError:
-            raise Unavailable(f"the browser did not start within {START_TIMEOUT:g} s", retry_after=1.0) from None
+            raise Unavailable(f"the browser did not start within {within:g} s", retry_after=1.0) from None
 
     @property
     def running(self) -> BrowserLink | None:
@@ -154,8 +154,19 @@ class BrowserSupervisor:
         """The current state of the lease."""
         return self._rules.holding
 
+    @property
+    def profile(self) -> str:
+        """The name of the profile that the browser runs on."""
+        return self._launcher.profile
+
+    def check_profile(self, caller: Caller) -> None:
+        """Raise PermissionDenied if a client's token does not name the profile."""
+        if not names_one(caller.profiles, (self.profile,)):
+            raise PermissionDenied("your token does not name the browser's profile")
+
     def check_seen(self, caller: Caller) -> None:
-        """Raise Private if a client may not see pages now."""
+        """Raise Private if a client may not see pages now, and as `check_profile` does."""
+        self.check_profile(caller)
         if not self._rules.sees(caller):
             raise self.holding.hidden()
 
@@ -186,10 +197,47 @@ class BrowserSupervisor:
             self._stop_serving("the browser is restarting")
         return await self.link()
 
+    @asynccontextmanager
+    async def halted(self) -> AsyncIterator[None]:
+        """Stop the browser for the time of the block, so that nobody writes its profile. Its tabs are restored after it.
+
+        Raises Unavailable if it does not stop.
+        """
+        async with self._halting:
+            self._free.clear()
+            try:
+                await self._stop()
+                yield
+            finally:
+                self._free.set()
+
+    async def _stop(self) -> None:
+        try:
+            async with asyncio.timeout(STARTING):
+                while not self._stopped:
+                    if self._link:
+                        self._dismissed = True
+                        self._stop_serving("the browser's profile is copied or changed")
+                    await self._changed.wait()
+        except TimeoutError:
+            raise Unavailable("the browser does not stop", retry_after=1.0) from None
+
+    async def change_profile(self, change: Callable[[], None]) -> BrowserLink:
+        """Stop the browser, call `change`, and return when the next one serves, on its home page.
+
+        Raises Unavailable and as `Launcher.start` does.
+        """
+        async with self.halted():
+            change()
+            self._restore, self._failure, self._failures, self._early_ends = [], None, 0, 0
+        return await self.link(STARTING)
+
     async def _keep(self) -> None:
         await self._wanted.wait()
         while True:
             await asyncio.sleep(0 if self._early_ends == EARLY_ENDS else PAUSES[min(self._failures, len(PAUSES) - 1)])
+            await self._free.wait()
+            self._stopped = False
             try:
                 await self._run_once()
             except Failure as failure:
@@ -197,6 +245,9 @@ class BrowserSupervisor:
             except Exception as error:
                 log.exception("keeping the browser failed")
                 self._fail(Unavailable(f"the browser cannot be started: {error}", retry_after=1.0))
+            finally:
+                self._stopped = True
+                self._notify()
 
     def _fail(self, failure: Failure) -> None:
         if str(failure) != str(self._failure):  # log each new reason once: starts are retried for ever
@@ -215,12 +266,12 @@ class BrowserSupervisor:
         link = BrowserLink(self._on_notice, self._rules, self.secrets, self.acts.note)
         try:
             await link.open(running.reads, running.writes)
-            await _first_word(link, running.process)
+            await first_word(link, running.process)
             await self._serve(link, running.process)
         finally:
             self._stop_serving("the browser ended")
             link.close("the browser ended")
-            await _bury(running.process)
+            await bury(running.process, QUIT_TIMEOUT if self._free.is_set() else HALT_TIMEOUT)
             self.pid = None
             self._judge(running.process.exit, time.monotonic() - began)
         log.info("the browser ended: %s", running.process.exit)
@@ -235,8 +286,8 @@ class BrowserSupervisor:
         self._notify()
         self._save_soon()
         async with Tasks() as tasks:
-            tasks.start(_feel_pulse(link, process), name="pulse")
-            tasks.start(_stay_awake(link, self._thaw), name="stay awake")
+            tasks.start(feel_pulse(link, process), name="pulse")
+            tasks.start(stay_awake(link, self._thaw), name="stay awake")
             await link.ended()  # not the process's end: that is lost when the spawner dies, and the browser lives on
 
     async def _open_tabs(self, link: BrowserLink) -> None:
@@ -260,7 +311,7 @@ class BrowserSupervisor:
 
     def _judge(self, end: Exit | None, lived: float) -> None:
         """Count an early end, unless the browser was killed or told to quit."""
-        early = lived < EARLY and not self._dismissed and end not in (KILLED, LOST)
+        early = lived < EARLY and not self._dismissed and end not in (KILLED, LOST, IN_USE)
         self._early_ends = self._early_ends + 1 if early else 0
         self._failures += early
         self._dismissed = False
@@ -287,52 +338,3 @@ class BrowserSupervisor:
     async def _save(self) -> None:
         await asyncio.sleep(SAVE_DELAY)
         await asyncio.to_thread(self.tabs.save, self.tabs.urls)
-
-
-async def _first_word(link: BrowserLink, process: Process) -> None:
-    """Wait until a new browser answers, for as long as it uses processor time; raises Unavailable."""
-    until, used = time.monotonic() + STARTING, None
-    while True:
-        try:
-            await link.command("Browser.getVersion", timeout=STANDING)
-            return
-        except Unavailable:
-            before, used = used, await asyncio.to_thread(work_of, process.pid)
-            if link.over or process.exit is not None or used == before or time.monotonic() > until:
-                raise
-
-
-async def _feel_pulse(link: BrowserLink, process: Process) -> None:
-    """Kill a browser that no longer answers. One that nobody asks anything may be suspended."""
-    felt = link.sent
-    try:
-        while True:
-            await asyncio.sleep(PULSE)
-            if link.sent != felt:
-                await link.command("Browser.getVersion", timeout=HUNG)
-                felt = link.sent
-    except Failure as failure:
-        log.warning("the browser hangs: %s", failure)
-        await process.kill(signal.SIGKILL)
-
-
-async def _stay_awake(link: BrowserLink, thaw: Thaw) -> None:
-    """Resume the box for clients that wait for a silent browser."""
-    while True:
-        await link.asked.wait()
-        link.asked.clear()
-        while link.unanswered:
-            heard = link.heard
-            await asyncio.sleep(SILENCE)
-            if link.unanswered and link.heard == heard:
-                await thaw()
-
-
-async def _bury(process: Process) -> None:
-    """Wait until a browser without its pipe quits, and kill it with its helper processes if it does not."""
-    try:
-        async with asyncio.timeout(QUIT_TIMEOUT):
-            await process.wait()
-    except TimeoutError:
-        await process.kill(signal.SIGKILL)
-        await process.wait()

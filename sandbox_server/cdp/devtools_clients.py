@@ -16,6 +16,10 @@ class DevtoolsClient:
 
     caller: Caller
     base: str
+    lane: str | None = None
+    """The context of the client's lane, which is all that it sees; None for a client in none."""
+    windows: set[int] = field(default_factory=set)
+    """The windows of its lane that the client knows."""
     pending: int = 0
     sessions: dict[str, str | None] = field(default_factory=dict)
     """The parent of each session; None for the base session."""

@@ -10,6 +10,7 @@ from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.policy_reload import take_authority, take_proxy
 from sandbox_server.cdp.private_window import BLANK, PrivateWindow
+from sandbox_server.cdp.profile_in_use import ProfileInUse
 from sandbox_server.cdp.secret_fill import SecretFill, put
 from sandbox_server.cdp.tab_strip import TabStrip
 from sandbox_server.cdp.takeover import TakeoverRules
@@ -18,6 +19,7 @@ from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import InvalidArgument
 from sandbox_server.core.results import Model
 from sandbox_server.drivers.browser.chromium import Chromium
+from sandbox_server.drivers.profiles.names import is_name
 
 MAX_URL = 8 << 10
 NEWS_SECONDS = 300.0
@@ -45,8 +47,15 @@ class BrowserInternalApi:
     """Endpoints that read the browser's state and change its settings."""
 
     def __init__(
-        self, browser: BrowserSupervisor, sessions: DevtoolsSessions, chromium: Chromium, emulation: Emulation, takeover: TakeoverRules
+        self,
+        browser: BrowserSupervisor,
+        sessions: DevtoolsSessions,
+        chromium: Chromium,
+        emulation: Emulation,
+        takeover: TakeoverRules,
+        profile: ProfileInUse,
     ) -> None:
+        self._profile = profile
         self._browser = browser
         self._sessions = sessions
         self._chromium = chromium
@@ -129,6 +138,14 @@ class BrowserInternalApi:
         await self._takeover.keep(self._browser.running, holding)
         return JSONResponse({})
 
+    async def use_profile(self, request: Request) -> Response:
+        """Start the browser anew on another profile, and answer when it serves."""
+        name = orjson.loads(await request.body() or b"null")
+        if not isinstance(name, str) or not is_name(name):
+            raise InvalidArgument("a profile's name is small letters, digits, '-' and '_'")
+        await self._profile.use(name, self._chromium, self._browser)
+        return await self.status(request)
+
     async def open_fresh(self, request: Request) -> Response:
         """Open an empty window in a browser context of its own, for a person in private mode."""
         try:
@@ -148,6 +165,7 @@ class BrowserInternalApi:
         return JSONResponse(
             {
                 "pid": self._browser.pid,
+                "profile": self._browser.profile,
                 "sandbox": self._chromium.sandbox,
                 "messages": self._sessions.taken,
                 "gated": self._sessions.gated,

@@ -25,8 +25,8 @@ from sandbox_server.cdp.devtools_clients import (
     OwnReply,
     ToBrowser,
 )
-from sandbox_server.cdp.hidden_targets import UNKNOWN as NO_TARGET
 from sandbox_server.cdp.hidden_targets import HiddenTargets
+from sandbox_server.cdp.lane_rules import in_lane, outside, seen
 from sandbox_server.cdp.messages import (
     INVALID_REQUEST,
     MAX_TO_BROWSER,
@@ -107,7 +107,7 @@ class Multiplexer:
         self.suspension = OverrideSuspension(self._rules, self.overrides, self._next_id)
         """The overrides of clients, and whether they are in force."""
         self.hidden_targets = HiddenTargets()
-        """The targets that no client may see."""
+        """The targets that not every client may see."""
 
     @property
     def waiting(self) -> bool:
@@ -195,9 +195,9 @@ class Multiplexer:
     def _error(self, number: int, session: str, peer: DevtoolsClient, reason: str) -> bytes:
         return error_reply(number, SERVER_ERROR, reason, None if session == peer.base else session)
 
-    def add(self, caller: Caller, base: str, page: str | None = None) -> DevtoolsClient:
-        """Add a client whose base session `base` is attached to a page or the browser."""
-        peer = DevtoolsClient(caller, base, hidden=not self._rules.sees(caller), suspended=self._rules.rests(caller))
+    def add(self, caller: Caller, base: str, page: str | None = None, lane: str | None = None) -> DevtoolsClient:
+        """Add a client, in the lane of a context or in none, whose base session `base` is attached to a page or the browser."""
+        peer = DevtoolsClient(caller, base, lane, hidden=not self._rules.sees(caller), suspended=self._rules.rests(caller))
         self._own(peer, base, None, page)
         return peer
 
@@ -221,8 +221,9 @@ class Multiplexer:
         if effect_of(command.method) is None:
             unknown = self._rules.hidden if peer.hidden else UNKNOWN.format(command.method)
             return ClientMessage(peer, error_reply(command.id, METHOD_NOT_FOUND, unknown, command.session))
-        if peer.caller is not OWNER and self.hidden_targets.named(command.parsed.get("params")):
-            return ClientMessage(peer, error_reply(command.id, SERVER_ERROR, NO_TARGET, command.session))
+        if reason := outside(peer, command, self.hidden_targets):
+            return ClientMessage(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
+        command = in_lane(peer, command)
         deferred = self._defers(peer, command)
         if reason := self._problem(peer, command, deferred=deferred):
             return ClientMessage(peer, error_reply(command.id, SERVER_ERROR, reason, command.session))
@@ -299,8 +300,7 @@ class Multiplexer:
         if sent.method in _VALUES and sent.peer.caller.name == API and len(arrival.message) > MAX_VALUE:
             session = sent.session if sent.session != sent.peer.base else None
             return ClientMessage(sent.peer, script_error(sent.id, f"The result is over {MAX_VALUE} bytes", session))
-        if sent.peer.caller is not OWNER:
-            arrival = self.hidden_targets.reply(sent.method, arrival)
+        arrival = seen(sent.peer, sent.method, arrival, self.hidden_targets)
         if sent.peer.hidden and sent.method == "Page.getFrameTree":
             arrival = blanked(arrival)
         return ClientMessage(sent.peer, arrival.readdressed(sent.id, keep_session=sent.session != sent.peer.base))
@@ -312,7 +312,7 @@ class Multiplexer:
         result = orjson.loads(arrival.message).get("result")
         if peer.hidden or result is None:
             return None
-        result = self.hidden_targets.without(result)
+        result = self.hidden_targets.without(result, peer.lane)
         address = {} if session == peer.base else {"sessionId": session}
         return ClientMessages(peer, [encode(event | address) for event in caught_up(method, result)])
 
@@ -320,7 +320,7 @@ class Multiplexer:
         peer = self._owners.get(arrival.session)
         if peer is None:
             return None
-        if peer.caller is not OWNER and (unseen := self.hidden_targets.event(arrival)):
+        if peer.caller is not OWNER and (unseen := self.hidden_targets.event(arrival, peer.lane)):
             self.suspension.shun(arrival.session, unseen)
             return None
         lost = self._follow(peer, orjson.loads(arrival.message)) if arrival.is_attachment else []

@@ -12,6 +12,7 @@ from sandbox_server.cdp.browser_connection import BrowserLink
 from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.command_rules import OWN
 from sandbox_server.cdp.devtools_clients import DevtoolsClient
+from sandbox_server.cdp.lanes import BrowserLanes, lane_of
 from sandbox_server.cdp.messages import Object
 from sandbox_server.cdp.multiplexer import API
 from sandbox_server.cdp.outbox import Outbox
@@ -63,8 +64,9 @@ class ClientSlots:
 class DevtoolsSessions:
     """Accepts clients and carries their messages in both directions."""
 
-    def __init__(self, browser: BrowserSupervisor, gate: RequestGate, decisions: RequestDecisions) -> None:
+    def __init__(self, browser: BrowserSupervisor, gate: RequestGate, decisions: RequestDecisions, lanes: BrowserLanes) -> None:
         self._browser = browser
+        self._lanes = lanes
         self._gate = gate
         self._decisions = decisions
         self._places = ClientSlots()
@@ -92,6 +94,10 @@ class DevtoolsSessions:
         """For the stream: the input of clients on visible pages."""
         await self._tell(websocket, self._browser.acts.follow())
 
+    async def on_halt(self, websocket: WebSocket) -> None:
+        """For the API: the browser is stopped, which is told once it is, until the API disconnects."""
+        await self._tell(websocket, self._halt())
+
     async def on_requests(self, websocket: WebSocket) -> None:
         """For the API: it tells what approval rules are about, and decides on requests that wait."""
         if await _accepted(websocket):
@@ -105,6 +111,14 @@ class DevtoolsSessions:
             telling = tasks.start(_send(websocket, news), name="news to a process of ours")
             gone = tasks.start(_gone(websocket), name="until it has gone")
             await asyncio.wait({telling, gone}, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _halt(self) -> AsyncIterator[Object]:
+        try:
+            async with self._browser.halted():
+                yield {"halted": self._browser.profile}
+                await asyncio.Event().wait()
+        except Failure as failure:
+            yield {"problem": failure.message}
 
     async def _focus(self) -> AsyncIterator[Object]:
         while True:
@@ -122,8 +136,13 @@ class DevtoolsSessions:
 
     async def _admit(self, websocket: WebSocket, caller: Caller, page: str | None) -> None:
         self._browser.check_seen(caller)
-        link = await self._browser.link()
-        peer, outbox = await link.attach(caller, page)
+        name, lane = lane_of(websocket, caller), None
+        if name is None:
+            link = await self._browser.link()
+        else:
+            link, lane = await self._lanes.enter(name)
+        self._browser.check_profile(caller)  # which may have changed while the browser started
+        peer, outbox = await link.attach(caller, page, lane)
         try:
             await websocket.accept()
             await self._carry(websocket, link, peer, outbox)

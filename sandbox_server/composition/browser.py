@@ -27,6 +27,7 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.browser.browser_process import BrowserRunning
 from sandbox_server.features.browser.captcha import Captchas
+from sandbox_server.features.browser.computer_use.operations import ComputerUse
 from sandbox_server.features.browser.console import ConsoleLog
 from sandbox_server.features.browser.cookies import Cookies
 from sandbox_server.features.browser.devices import Devices
@@ -35,7 +36,7 @@ from sandbox_server.features.browser.network import Network
 from sandbox_server.features.browser.page.elements import PageElements
 from sandbox_server.features.browser.page.forms import Forms
 from sandbox_server.features.browser.page.input import PageInput
-from sandbox_server.features.browser.page.navigation import Navigation
+from sandbox_server.features.browser.page.navigation import NavigateRequest, Navigation
 from sandbox_server.features.browser.page.page_operation import hints_for_each_caller
 from sandbox_server.features.browser.page.reading import Reading
 from sandbox_server.features.browser.page.waiting import Waiting
@@ -57,6 +58,7 @@ class BrowserParts:
 
     downloads: Downloads
     browser_hints: Guard
+    devtools: Devtools
     part: ProductPart
 
 
@@ -77,6 +79,7 @@ def build_browser(
     activity.follow_recordings(lambda: recordings.recording)
     features: tuple[Feature, ...] = (
         BrowserScreen(desktop, screen.turns, Devices(owner).emulate if machine.has_browser else None),
+        ComputerUse(desktop, screen.turns, partial(url_in_front, session), partial(navigate_in_front, Navigation(session))),
         *((BrowserRunning(owner, desktop, session.drop),) * machine.has_browser),
         ScreenElements(desktop, screen.turns, PageOnScreen(session, elements)),
         recordings,
@@ -89,8 +92,19 @@ def build_browser(
     return BrowserParts(
         downloads,
         hints_for_each_caller(session),
+        devtools,
         ProductPart(features, (*watching, *((gate,) * machine.has_browser), devtools, downloads, recordings, uploads, session)),
     )
+
+
+async def url_in_front(session: BrowserSession) -> str:
+    """The address of the page in front. Raises Failure."""
+    return next((tab.url for tab in await session.tabs() if tab.active), "")
+
+
+async def navigate_in_front(navigation: Navigation, url: str) -> None:
+    """Load a URL in the page in front, until its document is there. Raises Failure."""
+    await navigation.navigate(NavigateRequest(url=url, wait_until="domcontentloaded"))
 
 
 def network_features(devtools: Devtools, downloads: Downloads, files: Files) -> tuple[Feature, ...]:

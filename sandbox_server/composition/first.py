@@ -49,6 +49,8 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
     control.set(build_control(JsonFile(settings.paths.control), settings.control, owner, recorder, ProgramPause(machine.box)))
     keeper = control.get().keeper
     handoffs = build_handoff_queue(machine, keeper, recorder, receipts)
+    work = build_work(machine, keeper, recorder, new=new)
+    work.activity.follow_handoffs(lambda: bool(handoffs.queue.listed("open")))
     return First(
         machine=machine,
         recorder=recorder,
@@ -56,6 +58,6 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
         handoffs=handoffs,
         approvals=build_approvals(settings, handoffs, keeper),
         gateway=build_gateway(machine, keeper, handoffs.queue.is_open),
-        work=build_work(machine, keeper, new=new),
+        work=work,
         receipts=receipts,
     )

@@ -71,7 +71,7 @@ def credentials_of(machine: MachineParts, is_asked: Callable[[str], bool], keys:
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
     return Credentials(
         keyring,
-        Tokens(list(_token_keys(settings)), auth.audience, auth.issuer),
+        tokens_of(settings),
         Tickets(keyring.tickets),
         machine.shares,
         machine.revoked,
@@ -79,6 +79,7 @@ def credentials_of(machine: MachineParts, is_asked: Callable[[str], bool], keys:
         api_key=auth.api_key.reveal() if auth.api_key else None,
         session_ttl=auth.session_ttl,
         preview_domain=auth.preview_domain,
+        agent_profiles=auth.agent_profiles,
         is_asked=is_asked,
         task_called=task_calls,
     )
@@ -91,6 +92,11 @@ def authentication(machine: MachineParts, keeper: LeaseKeeper, credentials: Cred
     editors = EditorTurns(lambda: keeper.holding, {settings.code.jupyterlab_port, settings.code.code_server_port})
     hosts = AllowedHosts(auth.hosts, socket.gethostname(), auth.preview_domain, ContainerNames().hold)
     return Auth(credentials, tickets, machine.ports, auth, turns=editors, hosts=hosts, program_called=keeper.see_agent)
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """Return what verifies signed tokens."""
+    return Tokens(list(_token_keys(settings)), settings.auth.audience, settings.auth.issuer)
 
 
 def _token_keys(settings: Settings) -> Iterator[KeySource]:

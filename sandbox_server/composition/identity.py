@@ -51,12 +51,16 @@ def build_identity(
     """Make the operations, the socket and the token files. `placeholder` finds a secret that is bound to a git host."""
     settings = machine.settings
     identity = settings.identity
-    issuer = TokenIssuer(issuer_of(settings), keys_of(settings), machine.bindings)
+    keys, snapshot = keys_of(settings), machine.snapshot
+    issuer = TokenIssuer(issuer_of(settings), keys, machine.bindings, may_issue=snapshot.require_running)
     audiences, rate = AudienceRules(identity.audiences, issuer.issuer.url), token_rate()
     tokens = TokenDesk(issuer, audiences, rate)
     outside = OutsideTokens(_endpoint(settings), identity.token_endpoint_audience or identity.token_endpoint or "", issuer, rate)
     git = GitCredentials(identity.git_hosts, _git_tokens(settings, tokens, outside), placeholder)
     files = TokenFiles(settings.paths.identity, files_of(settings, issuer), identity.token_seconds / FRESH)
+    snapshot.when("prepared", files.withdraw)
+    snapshot.when("bound", keys.forget)
+    snapshot.when("running", files.renew)
     socket = TokenSocket(f"{settings.paths.identity}/identity.sock", _users(settings), BoxAnswers(tokens, git))
     bindings = SandboxBindings(machine.bindings, files.renew)
     exchange = TokenExchange(issuer, audiences, rate, partial(_verified, credentials))
@@ -134,9 +138,9 @@ def _git_tokens(settings: Settings, tokens: TokenDesk, outside: OutsideTokens) -
 
 
 async def _verified(credentials: Credentials, token: str) -> VerifiedCaller:
-    """Verify a token of this API's. Raises Unauthenticated; a token that is bound to tools cannot be exchanged."""
+    """Verify a token of this API's. Raises Unauthenticated; a token that is bound to tools, profiles or lanes cannot be exchanged."""
     found = await credentials.verify(token)
     grant = found.grant
-    if grant.tools is not None or grant.port is not None:
-        raise Unauthenticated("a token that is bound to tools or to a port cannot be exchanged")
+    if grant.port is not None or any(limit is not None for limit in (grant.tools, grant.profiles, grant.lanes)):
+        raise Unauthenticated("a token that is bound to tools, to profiles, to lanes or to a port cannot be exchanged")
     return VerifiedCaller(Caller(grant.caller, grant.scopes, person=found.person), grant.expires)

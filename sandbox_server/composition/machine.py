@@ -11,6 +11,7 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.ports.agent_ports import agent_ports, has_own_network
 from sandbox_server.drivers.ports.listening_ports import Ports
+from sandbox_server.drivers.snapshots.snapshot_state import SnapshotState
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 from sandbox_server.drivers.stats.liveness import Liveness
@@ -39,6 +40,7 @@ class MachineParts:
     shares: PortShares
     revoked: Revoked
     bindings: BindingStore
+    snapshot: SnapshotState
 
     @property
     def has_browser(self) -> bool:
@@ -70,6 +72,7 @@ def build_machine(settings: Settings) -> MachineParts:
         shares=PortShares(JsonFile(f"{paths.run}/shares.json")),
         revoked=Revoked(JsonFile(f"{paths.run}/revoked.json"), settings.auth.session_ttl),
         bindings=BindingStore(JsonFile(f"{paths.run}/identity.json"), settings.identity.sandbox_id),
+        snapshot=SnapshotState(JsonFile(f"{paths.run}/snapshot.json")),
     )
 
 

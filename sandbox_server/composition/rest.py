@@ -9,12 +9,17 @@ from sandbox_server.composition.desktop import build_desktop
 from sandbox_server.composition.diagnosis import build_diagnosis
 from sandbox_server.composition.egress import build_egress
 from sandbox_server.composition.first import First
+from sandbox_server.composition.folders import build_folders
+from sandbox_server.composition.forks import build_forks
 from sandbox_server.composition.handoff_notices import build_handoffs
 from sandbox_server.composition.identity import build_identity, placeholders_of
+from sandbox_server.composition.lanes import build_lanes
 from sandbox_server.composition.part import ProductPart
+from sandbox_server.composition.profiles import build_profiles
 from sandbox_server.composition.proxy import build_proxy
 from sandbox_server.composition.screen_record import build_screen_record
 from sandbox_server.composition.secrets import build_secrets
+from sandbox_server.composition.snapshots import build_snapshots
 from sandbox_server.core.custom_tools import load_features
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.features.handoff.queue import Receipted
@@ -38,10 +43,11 @@ def build_rest(first: First) -> Rest:
     proxy, ports = build_proxy(machine), build_ports(machine)
     secrets, registry = build_secrets(first)
     identity, bindings = build_identity(machine, first.gateway.credentials, placeholders_of(machine, registry))
-    screen = build_desktop(machine, control, activity)
+    screen = build_desktop(machine, control, first.work)
     browser = build_browser(machine, control, screen, activity, first.approvals)
     record = build_screen_record(machine, control, first.recorder, screen.desktop, browser.downloads)
     egress = build_egress(first)
+    profiles = build_profiles(machine, browser.devtools)
     parts = (
         proxy.part,
         egress.part,
@@ -50,12 +56,17 @@ def build_rest(first: First) -> Rest:
         build_agent_tools(machine, ports, proxy.proxy.way),
         screen.part,
         browser.part,
+        profiles.part,
+        build_lanes(machine),
         build_diagnosis(machine, screen.desktop),
         record.part,
         build_handoffs(
             machine.settings, first.handoffs, control, machine.owner.drop, PortEvents(ports, machine.ports), egress.follow, bindings.follow
         ),
         identity,
+        build_snapshots(first),
+        build_folders(first),
+        build_forks(first, profiles.held),
         ProductPart(tuple(load_features(machine.settings.paths.custom_tools))),
     )
     return Rest(parts, browser.browser_hints, egress.hints, record.receipted)

@@ -32,6 +32,20 @@ ACTING = frozenset({"input", "navigation", "control", "handoff"})
 """Kinds of entries that mean that someone acts on the screen."""
 
 
+NO_ACTS = frozenset({"state", "came", "left", "connected"})
+"""Events of these kinds that are none of anybody's."""
+EMPTY = "about:blank"
+
+
+def is_act(entry: dict[str, Any]) -> bool:
+    """Whether an entry of the journal means that someone acts on the screen.
+
+    An empty tab is no act: the browser opens one when it starts. What somebody does to open one has an entry of its own.
+    """
+    event = entry.get("event")
+    return entry["kind"] in ACTING and event not in NO_ACTS and (event, entry.get("now")) != ("opened", EMPTY)
+
+
 @dataclass(frozen=True, slots=True)
 class ScreenRecord:
     """Receipts, if they can be made, and the operations on images and video."""
@@ -70,7 +84,7 @@ def build_video(settings: Settings, journal: Journal, desktop: Desktop, control:
     camera = ScreenRecorder(picture, lambda: ScreenChanges(display), reel, private_mode(control))
 
     def hear(entry: dict[str, Any]) -> None:
-        if entry["kind"] in ACTING and entry.get("event") not in ("state", "came", "left"):
+        if is_act(entry):
             camera.wake()
 
     journal.listen(hear)

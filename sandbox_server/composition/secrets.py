@@ -1,10 +1,9 @@
 """Secrets that the agent never holds: their sources, the egress process that puts them in, and who trusts its authority."""
 
-import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 
+from sandbox_server.composition.container_environ import container_environ
 from sandbox_server.composition.egress import off_reason
 from sandbox_server.composition.first import First
 from sandbox_server.composition.part import ProductPart
@@ -51,6 +50,8 @@ def build_secrets(first: First) -> tuple[ProductPart, SecretRegistry]:
     registry = SecretRegistry(
         client, JsonFile(f"{settings.paths.run}/secrets.json"), declared_secrets(settings), sources.fetch, trust, changed
     )
+    machine.snapshot.when("bound", sources.forget)
+    machine.snapshot.when("bound", registry.forget)
     entries, metrics = SecretEntries(first.recorder.journal), SecretMetrics()
     heard = (registry.hear, entries.hear, metrics.hear)
     follower = EgressFollower(client, (registry.give,), heard, lambda _: None, "secrets")
@@ -78,11 +79,3 @@ def configured_stores(secrets: SecretsSettings) -> dict[SourceKind, Store]:
 def declared_secrets(settings: Settings) -> list[SecretDefinition]:
     """Return the secrets that the container's SECRETS declares, which boot has checked."""
     return [read_definition(name, each, declared=True) for name, each in settings.secrets.declared.items()]
-
-
-def container_environ(settings: Settings) -> Mapping[str, str]:
-    """Return the container's environment, with its secrets."""
-    try:
-        return dict(JsonFile(settings.paths.environ).read() or os.environ)
-    except (OSError, json.JSONDecodeError):
-        return os.environ

@@ -13,8 +13,12 @@ CALLER = "x-sandbox-caller"
 SCOPES = "x-sandbox-scopes"
 ACTOR = "x-sandbox-actor"
 TOOLS = "x-sandbox-tools"
+PROFILES = "x-sandbox-profiles"
+LANES = "x-sandbox-lanes"
 SURFACE = "x-sandbox-surface"
 """The surface of a call, if it is not HTTP: `mcp` or `cli`."""
+ENDS_WITH_CALLER = "x-sandbox-ends-with-caller"
+"""Set to `1` by a caller who wants what its call began to end when it disconnects."""
 EXPIRES = "x-sandbox-expires"
 """The end of the caller's credential, in whole seconds since the epoch; empty if it does not expire."""
 HANDOFF = "x-sandbox-handoff"
@@ -23,7 +27,7 @@ PERSON = "person"
 SERVER = "server"
 """The scope of the sandbox's own processes, in addition to their caller's scopes. No credential grants it."""
 
-FORWARDED = (CALLER, SCOPES, TOOLS, "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
+FORWARDED = (CALLER, SCOPES, TOOLS, PROFILES, LANES, "x-request-id", "x-forwarded-host", "x-forwarded-proto", "host")
 """The headers that are forwarded from one surface to another: the caller, the original address. A program never counts as a person."""
 
 type Scope = Literal["view", "control", "shell", "files", "browser", "code", "admin"]
@@ -40,6 +44,10 @@ class Caller:
     scopes: frozenset[str] = ALL_SCOPES
     tools: AllowList = None
     """The tools that the caller's token names, if any. The caller may then call nothing else."""
+    profiles: AllowList = None
+    """The browser profiles that the caller's token names, if any. The caller may then use no other."""
+    lanes: AllowList = None
+    """The lanes of the browser that the caller's token names, if any. The caller may then be in no other, and not in `main`."""
     person: bool = False
     """Whether the caller is a person: a signed-in browser, or a token that says so."""
 
@@ -54,6 +62,8 @@ class Caller:
             SCOPES.title(): " ".join(sorted(self.scopes)),
             ACTOR.title(): PERSON if self.person else "agent",
             TOOLS.title(): header_of(self.tools),
+            PROFILES.title(): header_of(self.profiles),
+            LANES.title(): header_of(self.lanes),
         }
 
     @classmethod
@@ -63,7 +73,8 @@ class Caller:
         if not name:
             return None
         scopes = frozenset(headers.get(SCOPES, "").split())
-        return cls(name, scopes, read_header(headers.get(TOOLS)), person=headers.get(ACTOR) == PERSON)
+        tools, profiles, lanes = (read_header(headers.get(limit)) for limit in (TOOLS, PROFILES, LANES))
+        return cls(name, scopes, tools, profiles, lanes, person=headers.get(ACTOR) == PERSON)
 
 
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:

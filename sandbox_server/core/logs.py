@@ -28,4 +28,5 @@ def configure(level: str) -> None:
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLogFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler])
-    logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
+    for name in ("uvicorn.error", "httpx2", "httpcore2"):  # the last two write addresses, which may hold a token
+        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))

@@ -56,6 +56,10 @@ class Spec:
     """The media types of the answer, if it is not JSON."""
     read_only: bool = False
     destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+    page_text: bool = False
+    """Whether the result has text that a page or a document wrote."""
     risky: Callable[[Any], bool] | None = None
     """Whether a request may destroy more than its caller means; None if no request does."""
     acts: tuple[Reach, ...] = ()
@@ -101,6 +105,10 @@ class Operation:
         return f"{self.tag}.{self.spec.name}"
 
 
+OPEN_SCOPES = frozenset({"browser", "code", "control", "shell"})
+"""Scopes whose operations reach pages and hosts outside of the sandbox."""
+
+
 def operation(
     route: str,
     *,
@@ -118,6 +126,9 @@ def operation(
     whole_body: str | None = None,
     read_only: bool | None = None,
     destructive: bool = False,
+    idempotent: bool | None = None,
+    open_world: bool | None = None,
+    page_text: bool = False,
     risky: Callable[[Any], bool] | None = None,
     acts: Reach | tuple[Reach, ...] = (),
     shows: bool | None = None,
@@ -140,6 +151,9 @@ def operation(
       `browser`.
     - `ends_with_client`: whether the call is cancelled when its client disconnects.
     - `max_body`: limit of the JSON body in bytes. Operations that take whole files need more.
+    - `read_only`, `destructive`, `idempotent`, `open_world`: what an MCP client is told of the tool, by the words of the protocol's
+      `ToolAnnotations`. The defaults are true for GET, false, true for PUT, and true for the scopes in OPEN_SCOPES.
+    - `page_text`: whether the result has text that a page or a document wrote. An agent gets it between boundaries.
     - `risky`: whether a given request should get a checkpoint before it, if the settings ask for checkpoints.
     - `deprecated`: the deprecation, for the API document and the headers of every answer.
     - `events`: the types of the events that an async iterator of `Event` yields, for the API document.
@@ -165,6 +179,9 @@ def operation(
             media_types=(media_type,) if isinstance(media_type, str) else media_type,
             read_only=verb == "GET" if read_only is None else read_only,
             destructive=destructive,
+            idempotent=verb == "PUT" if idempotent is None else idempotent,
+            open_world=scope in OPEN_SCOPES if open_world is None else open_world,
+            page_text=page_text,
             risky=risky,
             acts=(acts,) if isinstance(acts, str) else acts,
             shows=scope == "browser" if shows is None else shows,

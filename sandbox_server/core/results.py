@@ -51,6 +51,8 @@ class Call:
     """The query parameters, for rules that hold for every operation."""
     disconnected: Callable[[], Awaitable[None]] | None = None
     """Waits until the caller has gone; None where that is not known, or somebody else waits for it. One may wait at a time."""
+    ends_with_caller: bool = False
+    """Whether the caller asked that what the call began ends when the caller disconnects."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ class MarkdownConversion:
         "POST /v1/util/convert_to_markdown",
         scope="files",
         tool="sandbox_convert_to_markdown",
+        open_world=True,
+        page_text=True,
         aliases=("markitdown_convert_to_markdown", "markitdown_extract"),
         read_only=True,
     )

@@ -12,8 +12,6 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sandbox_server.core import logs
-from sandbox_server.core.http.asgi_server import serve_on
 from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.clients.agent_network import AgentNetwork
@@ -34,6 +32,10 @@ from sandbox_server.mcp.servers.lease_check import LeaseCheck
 from sandbox_server.mcp.servers.registry import ServerRegistry
 from sandbox_server.mcp.servers.tool_approval import ToolApproval
 from sandbox_server.mcp.servers.upstreams import UpstreamServers
+from sandbox_server.mcp.tasks.methods import CAPABILITY, TaskMethods
+from sandbox_server.mcp.tasks.store import TaskStore
+from sandbox_server.mcp.tasks.task import EXTENSION
+from sandbox_server.mcp.tasks.waiting_calls import WaitingCalls
 from sandbox_server.mcp.tools.api_client import ApiClient
 from sandbox_server.mcp.tools.api_tools import ApiTools
 from sandbox_server.mcp.tools.human_in_the_loop import HumanInTheLoop
@@ -64,13 +66,17 @@ class McpServer(Server[Any]):
     def create_initialization_options(self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any) -> Any:
         """Declare `listChanged` for tools, resources and prompts."""
         changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
-        return super().create_initialization_options(notification_options or changing, *more, **named)
+        options = super().create_initialization_options(notification_options or changing, *more, **named)
+        options.capabilities.tasks = CAPABILITY
+        return options
 
 
-def build_server(api: ApiClient, parts: McpParts, interactive_calls: InteractiveCalls, version: str) -> McpServer:
+def build_server(api: ApiClient, parts: McpParts, interactive_calls: InteractiveCalls, tasks: TaskStore, version: str) -> McpServer:
     """Build the SDK server with a callback for each method."""
     api_tools, servers = ApiTools(api), parts.servers
-    tools = ToolRouter(api_tools, servers, interactive_calls, HumanInTheLoop(api_tools, api) if parts.asks_clients else None)
+    task_methods = TaskMethods(tasks, WaitingCalls(api_tools, api))
+    human_in_the_loop = HumanInTheLoop(api_tools, api) if parts.asks_clients else None
+    tools = ToolRouter(api_tools, servers, interactive_calls, human_in_the_loop, task_methods)
     resources = ResourceRouter(ApiResources(api), servers)
     prompts, levels = PromptRouter(servers, interactive_calls), interactive_calls.levels
 
@@ -85,7 +91,7 @@ def build_server(api: ApiClient, parts: McpParts, interactive_calls: Interactive
         instructions=INSTRUCTIONS,
         get_tool_input_schema=input_schema,
         on_list_tools=tools.list_tools,
-        on_call_tool=tools.call_tool,
+        on_call_tool=tools.call_tool,  # type: ignore[arg-type] # a task of the extension is a mapping
         on_list_resources=resources.list_resources,
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read,
@@ -96,6 +102,8 @@ def build_server(api: ApiClient, parts: McpParts, interactive_calls: Interactive
         on_get_prompt=prompts.get,
         on_completion=prompts.complete,
     )
+    server.extensions[EXTENSION] = {}
+    task_methods.register(server)
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, levels.set)
     server.add_notification_handler("notifications/initialized", NotificationParams, servers.changes.session_opened)
     return server
@@ -122,7 +130,9 @@ def create_mcp_app(api_socket: str, parts: McpParts, version: str) -> Starlette:
             servers = await stack.enter_async_context(parts.servers.open())
             interactive_calls = InteractiveCalls(LogLevels())
             stack.push_async_callback(interactive_calls.close)
-            endpoint.transport = StreamableHttpTransport(build_server(api, parts, interactive_calls, version))
+            tasks = TaskStore()
+            stack.push_async_callback(tasks.close)
+            endpoint.transport = StreamableHttpTransport(build_server(api, parts, interactive_calls, tasks, version))
             app.router.routes += McpInternalApi(ApiTools(api), servers, parts.registry).routes()
             await stack.enter_async_context(endpoint.transport.run())
             yield
@@ -131,9 +141,8 @@ def create_mcp_app(api_socket: str, parts: McpParts, version: str) -> Starlette:
     return app
 
 
-def serve(settings: Settings, version: str) -> None:
-    """Serve on the MCP socket until SIGTERM."""
-    logs.configure(settings.logs.level)
+def create(settings: Settings, version: str) -> Starlette:
+    """Make the application that the settings ask for."""
     quiet_library_logs()
     paths = settings.paths
     registry = ServerRegistry(built_in(settings), paths.mcp_servers, settings.mcp.extra, JsonFile(f"{paths.run}/mcp-servers.json"))
@@ -150,7 +159,7 @@ def serve(settings: Settings, version: str) -> None:
         admit=LeaseCheck(api),
         approve=ToolApproval(api),
     )
-    serve_on(paths.socket("mcp"), create_mcp_app(api, McpParts(registry, servers, settings.handoff.asks_clients), version))
+    return create_mcp_app(api, McpParts(registry, servers, settings.handoff.asks_clients), version)
 
 
 def agent_network(settings: Settings, found: isolation.Isolation) -> AgentNetwork | None:

@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from sandbox_server.core.identity import Caller
 from sandbox_server.core.tool_allow_list import AllowList, names_one
+from sandbox_server.mcp.toolsets import DEFAULT, NAMES, in_toolset
 
 
 class FilteredTool(Protocol):
@@ -39,6 +40,7 @@ class ToolFilter:
     read_only: bool = False
     allowed: AllowList = None
     """The tools that the caller's token lists."""
+    toolsets: frozenset[str] = frozenset()
 
     def shows(self, tool: FilteredTool) -> bool:
         """Whether this request sees the tool."""
@@ -49,8 +51,19 @@ class ToolFilter:
             and (not self.servers or tool.server in self.servers)
             and (not self.tags or not self.tags.isdisjoint(tool.tags))
             and (tool.read_only or not self.read_only)
+            and (not self.toolsets or any(in_toolset(tool.name, tool.server, toolset) for toolset in self.toolsets & set(NAMES)))
             and self.allows(tool)
         )
+
+    def lists(self, tool: FilteredTool) -> bool:
+        """Whether the tool is listed: of what this request sees and did not ask for in any way, the default tools are."""
+        asked = self.search or self.names or self.servers or self.tags or self.toolsets or self.allowed is not None
+        return self.shows(tool) and (bool(asked) or in_toolset(tool.name, tool.server, DEFAULT))
+
+    @property
+    def unknown_toolsets(self) -> list[str]:
+        """The toolsets asked for that do not exist."""
+        return sorted(self.toolsets - set(NAMES))
 
     def may_use(self, scope: str) -> bool:
         """Whether the caller has a scope, or needs none."""
@@ -69,8 +82,8 @@ def names_of(tool: FilteredTool) -> tuple[str, ...]:
 def filter_of(request: Request) -> ToolFilter:
     """Read the filter from the gateway's headers and the query.
 
-    `?search=` matches a part of a tool's or server's name. `?servers=`, `?tools=` and `?tags=` are lists of names. `?readonly=1` hides
-    tools that change something.
+    `?search=` matches a part of a tool's or server's name. `?servers=`, `?tools=`, `?tags=` and `?toolsets=` are lists of names.
+    `?readonly=1` hides tools that change something.
     """
     query, caller = request.query_params, Caller.from_headers(request.headers)
     return ToolFilter(
@@ -81,6 +94,7 @@ def filter_of(request: Request) -> ToolFilter:
         tags=frozenset(_words(query.getlist("tags"))),
         read_only=query.get("readonly", "").lower() in ("1", "true", "yes"),
         allowed=caller.tools if caller else None,
+        toolsets=frozenset(_words(query.getlist("toolsets"))),
     )
 
 

@@ -19,6 +19,8 @@ from sandbox_server.settings.components import ComponentsSettings as ComponentsS
 from sandbox_server.settings.control import ControlSettings
 from sandbox_server.settings.desktop import DisplaySettings as DisplaySettings
 from sandbox_server.settings.egress import EgressSettings as EgressSettings
+from sandbox_server.settings.folders import FolderSettings as FolderSettings
+from sandbox_server.settings.folders import FoldersSettings as FoldersSettings
 from sandbox_server.settings.handoff import HandoffSettings
 from sandbox_server.settings.hooks import HooksSettings as HooksSettings
 from sandbox_server.settings.hooks import ShutdownHook as ShutdownHook
@@ -49,6 +51,7 @@ from sandbox_server.settings.paths import Paths as Paths
 from sandbox_server.settings.paths import Users as Users
 from sandbox_server.settings.proxy import ProxySettings
 from sandbox_server.settings.recorder import RecorderSettings
+from sandbox_server.settings.restore import RestoreSettings as RestoreSettings
 from sandbox_server.settings.secrets import SecretsSettings
 from sandbox_server.settings.skills import SkillsSettings
 from sandbox_server.settings.stream import StreamSettings as StreamSettings
@@ -189,10 +192,12 @@ class Settings:
     hooks: HooksSettings = field(default_factory=HooksSettings)
     logs: LogsSettings = field(default_factory=LogsSettings)
     box: BoxSettings = field(default_factory=BoxSettings)
+    restore: RestoreSettings = field(default_factory=RestoreSettings)
     components: ComponentsSettings = field(default_factory=ComponentsSettings)
     browser: BrowserSettings = field(default_factory=BrowserSettings)
     egress: EgressSettings = field(default_factory=EgressSettings)
     secrets: SecretsSettings = field(default_factory=SecretsSettings)
+    folders: FoldersSettings = field(default_factory=FoldersSettings)
     fetching: FetchingSettings = field(default_factory=FetchingSettings)
     box_ports: BoxPortsSettings = field(default_factory=BoxPortsSettings)
     proxy: ProxySettings = field(default_factory=ProxySettings)

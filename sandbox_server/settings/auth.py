@@ -19,6 +19,14 @@ def _name(text: str) -> str:
     return text.lower()
 
 
+def _profiles(text: str) -> tuple[str, ...] | None:
+    words = tuple(text.replace(",", " ").split())
+    for word in words:
+        if not re.fullmatch(r"[a-z0-9_*?-]{1,63}", word):
+            raise ValueError(f"must be names of profiles, in which '*' and '?' are wildcards: {word!r} is none")
+    return words
+
+
 def _origin(text: str) -> str:
     """Check one origin, in the form in which browsers send it."""
     found = re.fullmatch(r"(https?)://([a-z0-9_][a-z0-9_.-]{0,252}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?", text.lower())
@@ -27,6 +35,7 @@ def _origin(text: str) -> str:
     return found[0].removesuffix(":443" if found[1] == "https" else ":80")
 
 
+PROFILES: Kind[tuple[str, ...] | None] = Kind("names", _profiles)
 NAMES: Kind[tuple[str, ...]] = Kind("host names", lambda text: tuple(map(_name, text.replace(",", " ").split())))
 ORIGINS: Kind[tuple[str, ...]] = Kind("origins", lambda text: tuple(map(_origin, text.replace(",", " ").split())))
 
@@ -55,6 +64,12 @@ class AuthSettings:
     )
     jwks_url: str | None = variable("JWT_JWKS_URL", HTTP_URL, None, "Where to fetch a JWKS. The token's `kid` chooses the key.")
     jwks_file: str | None = variable("JWT_JWKS_FILE", OPTIONAL_PATH, None, "A JWKS in a file, read again when it changes.")
+    agent_profiles: tuple[str, ...] | None = variable(
+        "AGENT_PROFILES",
+        PROFILES,
+        None,
+        "Browser profiles that the token inside the box and the keys of agents may use, as patterns: `default work-*`. Unset: all.",
+    )
     audience: str | None = variable("JWT_AUDIENCE", TEXT, None, "Required `aud` of a token.")
     issuer: str | None = variable("JWT_ISSUER", TEXT, None, "Required `iss` of a token.")
     ticket_ttl: float = variable(

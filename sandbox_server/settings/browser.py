@@ -1,10 +1,11 @@
 """The browser's variables; a section of `settings`. Stdlib only, for the sake of boot."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sandbox_server.settings.kinds import BOOLEAN, OPTIONAL_PATH, PATH, TEXT, Kind, choice, variable
+from sandbox_server.settings.kinds import BOOLEAN, OPTIONAL_PATH, PATH, SIZE, TEXT, Kind, choice, variable
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -31,9 +32,16 @@ def _cookies(text: str) -> tuple[dict[str, Any], ...]:
     return tuple(cookies)
 
 
+def _profile(text: str) -> str:
+    if not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", text):
+        raise ValueError("must be small letters, digits, '-' and '_', at most 63")
+    return text
+
+
 WORDS: Kind[tuple[str, ...]] = Kind("list", _words)
 ARGUMENTS: Kind[tuple[str, ...]] = Kind("arguments", _arguments)
 COOKIES: Kind[tuple[dict[str, Any], ...]] = Kind("JSON", _cookies)
+PROFILE: Kind[str] = Kind("name", _profile)
 MAYBE: Kind[bool | None] = Kind("boolean", BOOLEAN.parse)
 
 
@@ -45,6 +53,15 @@ class BrowserSettings:
         "BROWSER_START", choice("eager", "lazy"), "eager", "`lazy` starts Chromium when a client first needs it."
     )
     executable: str = variable("BROWSER_EXECUTABLE_PATH", PATH, "/usr/local/bin/browser", "Chromium's program.")
+    profile: str = variable(
+        "BROWSER_PROFILE",
+        PROFILE,
+        "default",
+        "The profile that the browser starts on; one that is missing is made. See [profiles.md](profiles.md).",
+    )
+    profiles_bytes: int = variable(
+        "PROFILES_MAX_BYTES", SIZE, 8 << 30, "Bytes of all named profiles together, caches apart. A copy or an import beyond it is refused."
+    )
     homepage: str | None = variable("HOMEPAGE", TEXT, None, "What the first tab shows. Unset: a blank page.")
     language: str = variable("BROWSER_LANG", Kind("languages", str), "en-US", "Accept-Language of the browser, most wanted first.")
     ui_language: str | None = variable("CHROME_UI_LANG", TEXT, None, "Language of the browser's own menus.")

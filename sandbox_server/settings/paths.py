@@ -28,6 +28,10 @@ class Paths:
     """Directory of the egress process, which control can enter: the policy in force and the process's sockets."""
     recorder: str = "/run/sandbox-recorder"
     """Directory of the flight recorder, 0700 of the user control. It does not exist in the box. A volume may be mounted there."""
+    folders: str = "/run/sandbox-folders"
+    """Directory of what folders keep, 0700 of the user control. It does not exist in the box. A volume may be mounted there."""
+    profiles: str = "/run/sandbox-profiles"
+    """Directory of the browser's profiles, 0700 of the user desktop, who sees the box's volume there. It does not exist in the box."""
     spool: str = "/var/tmp"
     """Directory of the unnamed files with the output of commands."""
     browser_policies: str = "/etc/chromium/policies/managed/tandem.json"
@@ -89,6 +93,16 @@ class Paths:
         return f"{self.run}/tabs.json"
 
     @property
+    def restored_tabs(self) -> str:
+        """How the tabs of a fork were scrolled and filled in; control's. It is there until the API has put that into the pages."""
+        return f"{self.run}/restored-tabs.json"
+
+    @property
+    def profile(self) -> str:
+        """File with the name of the browser's profile, for the next process that owns it."""
+        return f"{self.run}/profile.json"
+
+    @property
     def proxy_plan(self) -> str:
         """File with the forward proxy's rules, as a JSON object; control's."""
         return f"{self.run}/proxy.json"
@@ -123,6 +137,11 @@ class Paths:
     def authority(self) -> str:
         """The cookie of the X server, for the desktop's user and control."""
         return f"{self.desktop}/authority"
+
+    @property
+    def screen_prepared(self) -> str:
+        """There once the screen of this X server has its size."""
+        return f"{self.desktop}/prepared"
 
     @property
     def bus(self) -> str:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, whi
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings whose desktop is in a directory of the test."""
-    return replace(Settings(), paths=Paths(desktop=f"{tmp_path}/desktop", agent_run=f"{tmp_path}/agent"))
+    return replace(Settings(), paths=Paths(desktop=f"{tmp_path}/desktop", agent_run=f"{tmp_path}/agent", profiles=f"{tmp_path}/profiles"))
 
 
 def access(path: Path) -> tuple[int, int, int]:
@@ -32,6 +32,11 @@ def test_only_the_desktop_and_control_read_the_cookie(settings: Settings, tmp_pa
     assert access(tmp_path / "desktop/authority") == (991, 990, 0o440)
     assert access(tmp_path / "sockets") == (0, 991, 0o1770)
     assert access(tmp_path / "agent/x11") == (0, 991, 0o775)
+
+
+def test_only_the_desktop_opens_profiles_on_the_volume_too(settings: Settings, tmp_path: Path) -> None:
+    prepare(settings, tmp_path / "sockets", volume=str(tmp_path / "volume"))
+    assert access(tmp_path / "profiles") == access(tmp_path / "volume/profiles") == (991, 990, 0o700)
 
 
 def test_clients_find_a_cookie_and_each_start_makes_another(settings: Settings, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     yield begin
     for early in begun:
         early.gate.close()
+        early.zygote.close()
         descriptor_passing.close_all([fd for fd in early.pipes.values() if fd is not None])
 
 
@@ -58,7 +59,7 @@ def test_an_early_program_has_the_command_and_directory_of_its_configuration(beg
 def test_nothing_that_the_container_was_given_is_in_its_environment(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANDBOX_API_KEY", "secret")
     early = begin("/usr/bin/env")
-    assert {line.partition("=")[0] for line in output(early)} == {"LANG", "OWN", "MORE", "SANDBOX_GATE"}
+    assert {line.partition("=")[0] for line in output(early)} == {"LANG", "OWN", "MORE", "SANDBOX_GATE", "SANDBOX_ZYGOTE"}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -83,7 +84,13 @@ def test_an_early_program_waits_at_its_gate_and_then_gets_the_supervisors_enviro
     early = begin(GATED % sys.executable)
     assert early.process.poll() is None
     early.go({"PATH": "/usr/bin", "GIVEN": "a\nb", "OWN": "not this"})
-    assert json.loads(output(early)[0]) == {"LANG": "C.UTF-8", "PATH": "/usr/bin", "GIVEN": "a\nb", "OWN": "a,b", "MORE": "c"}
+    assert {name: value for name, value in json.loads(output(early)[0]).items() if name != "SANDBOX_ZYGOTE"} == {
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin",
+        "GIVEN": "a\nb",
+        "OWN": "a,b",
+        "MORE": "c",
+    }
 
 
 def test_to_let_one_go_that_has_ended_is_no_error(begin: Begin) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot.places import fill_home, make_directory, prepare, prepare_workspace
+from sandbox_server.boot.places import HomeNotWritableError, fill_home, make_directory, prepare, prepare_workspace
 from sandbox_server.settings import AgentSettings, LogsSettings, Paths, Settings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
@@ -82,6 +82,21 @@ def test_a_home_with_something_in_it_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "notes").touch()
     fill_home(str(tmp_path), "/etc/skel", AGENT)
     assert [file.name for file in tmp_path.iterdir()] == ["notes"]
+
+
+def test_a_home_that_is_not_the_users_is_called_so(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    said, child = "nothing was said", os.fork()
+    if child == 0:
+        try:
+            os.setresuid(4242, 4242, 4242)
+            fill_home(str(tmp_path), "/etc/skel", AGENT)
+        except HomeNotWritableError as error:
+            said = str(error)
+        finally:
+            os._exit(0 if f"user 4242 may not write the agent's home {tmp_path}, which is of user 0" in said else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_the_workspace_is_made_and_is_the_agents(settings: Settings, tmp_path: Path) -> None:

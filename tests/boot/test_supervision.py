@@ -221,6 +221,66 @@ def test_a_signal_ends_the_program_that_was_adopted_too(adopting: Supervisor, un
     assert not Path("/proc", adopting.read("early")).exists()
 
 
+SHARING = """
+[program:early]
+command = {python} {folder}/early.py {zygote}
+user = {account}
+priority = 20
+stdout_logfile = {folder}/early-output
+redirect_stderr = true
+stopwaitsecs = 2
+
+[program:mcp]
+command = /opt/venv/bin/python -I -m sandbox_server --help
+user = {account}
+environment = OWN="x"
+directory = {folder}
+priority = 30
+startsecs = 0
+autorestart = false
+stdout_logfile = {folder}/mcp-output
+redirect_stderr = true
+stopwaitsecs = 2
+"""
+LEAVES = """
+import os, sys, time
+from sandbox_server.boot import program_zygote
+program_zygote.is_gvisor = lambda: sys.argv[1] == "none"
+words = program_zygote.leave_behind()
+if words is None:
+    os.close(int(os.environ["SANDBOX_GATE"]))
+else:
+    print("forked", *words, os.getppid(), os.environ["OWN"], os.getcwd(), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(params=["zygote", "none"])
+def sharing(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Supervisor]:
+    """A supervisor whose early program leaves a zygote behind, or is in gVisor."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777 if folder == tmp_path else 0o755)
+    account = "control" if os.geteuid() == 0 else os.geteuid()
+    given = {"folder": tmp_path, "user": os.geteuid(), "account": account, "python": sys.executable, "zygote": request.param}
+    (tmp_path / "early.py").write_text(f"import sys; sys.path.append({os.getcwd()!r}){LEAVES}")
+    (tmp_path / "conf").write_text((CONFIGURATION + SHARING).format(**given))
+    with subprocess.Popen([sys.executable, "-c", ADOPT, f"{tmp_path}/conf"], env=ENVIRONMENT) as process:
+        yield Supervisor(process, tmp_path, 1000 if os.geteuid() == 0 else os.geteuid())
+        process.kill()
+
+
+def test_a_program_that_shares_its_imports_is_forked_by_the_zygote_and_starts_by_itself_without_one(
+    sharing: Supervisor, until: Callable[..., None], request: pytest.FixtureRequest
+) -> None:
+    until(lambda: sharing.read("mcp-output"))
+    if request.node.callspec.params["sharing"] == "zygote":
+        assert sharing.read("mcp-output") == f"forked --help {sharing.process.pid} x {sharing.folder}"
+    else:
+        assert sharing.read("mcp-output").startswith("usage: sandbox")
+    sharing.process.send_signal(signal.SIGTERM)
+    assert sharing.process.wait(30) == 0
+
+
 HOOKED = """
 [program:spawner]
 command = /bin/sh -c 'echo $$ >{folder}/spawner; exec sleep 600'

@@ -153,11 +153,14 @@ class BrowserServer:
         self.home = folder / "desktop"
         self.home.mkdir()
         (self.home / "downloads").mkdir()
-        for place in (self.home, self.home / "downloads"):
+        self.profiles = folder / "profiles"
+        self.profiles.mkdir()
+        for place in (self.home, self.home / "downloads", self.profiles):
             shutil.chown(place, "desktop", "desktop")
         self.paths = {
             "run": str(folder),
             "desktop": str(self.home),
+            "profiles": str(self.profiles),
             "devtools_protocol": str(folder / "protocol.json"),
             "browser_policies": f"/etc/chromium/policies/managed/{folder.name}.json",
         }

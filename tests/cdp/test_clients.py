@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
+from tests.browser_clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
 
 BrowserServer = Any
 

@@ -53,3 +53,20 @@ def test_so_many_targets_are_remembered(kept: HiddenTargets, monkeypatch: pytest
     for name in "abc":
         kept.has({"targetId": name, "browserContextId": HERS})
     assert [kept.knows(name) for name in "abc"] == [False, True, True]
+
+
+def test_a_lane_is_all_that_its_clients_see_and_nobody_else_does(kept: HiddenTargets) -> None:
+    lane = "L" * 32
+    kept.add_lane(lane)
+    mine = {"targetId": "M", "browserContextId": lane}
+    assert (kept.has(mine), kept.has(mine, lane)) == (True, False)
+    assert [kept.has(info, lane) for info in (WINDOW, TAB)] == [True, True]
+    assert [kept.knows(target, lane) for target in ("M", "W", "B", None)] == [False, True, True, True]
+    assert kept.knows("M")
+    ended = [arrived(method="Target.targetDestroyed", params={"targetId": target}) for target in ("M", "W", "B")]
+    assert [kept.event(event, lane) is None for event in ended] == [True, False, False]
+    assert [kept.event(event) is None for event in ended] == [False, False, True]
+    contexts = {"browserContextIds": [HERS, THEIRS, lane], "defaultBrowserContextId": THEIRS}
+    assert kept.without(contexts, lane) == {"browserContextIds": [lane], "defaultBrowserContextId": lane}
+    assert kept.without(contexts)["browserContextIds"] == [THEIRS]
+    assert kept.of_clients([HERS, THEIRS, lane]) == [THEIRS, lane]

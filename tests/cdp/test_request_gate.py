@@ -51,6 +51,10 @@ SENDS = {
 }
 
 
+PAINTED = "new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))"
+"""Waits for the first picture: a page takes no clicks before."""
+
+
 class Site(ThreadingHTTPServer):
     """A site that keeps the paths that it was asked for."""
 
@@ -91,6 +95,15 @@ def pages() -> Iterator[Site]:
     with Site() as site:
         yield site
         site.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def one_tab(shared: BrowserServer) -> Iterator[None]:
+    """The next test finds one tab, whatever became of this one."""
+    yield
+    with shared.connect() as client:
+        for info in client.pages()[1:]:
+            client.result("Target.closeTarget", targetId=info["targetId"])
 
 
 class Api:
@@ -184,6 +197,7 @@ def test_nor_by_a_click_that_opens_a_tab(shared: BrowserServer, pages: Site, but
         session = client.attach(target)
         assert go(client, session, f"{pages.url}/document?{quote(link)}") is None
         until(lambda: client.seen("document.querySelector('a')?.offsetHeight > 99", session))
+        client.evaluate(PAINTED, session)
         for kind in ("mousePressed", "mouseReleased"):
             client.result("Input.dispatchMouseEvent", session, type=kind, x=50, y=50, clickCount=1, **button)
         until(lambda: f"{pages.url}/deny" in api.asked)
@@ -198,11 +212,9 @@ def test_tabs_that_open_again_in_a_new_browser_are_held_up(shared: BrowserServer
         with shared.connect() as client:
             target = client.result("Target.createTarget", url="about:blank")["targetId"]
             assert go(client, client.attach(target), f"{pages.url}/deny") == "net::ERR_BLOCKED_BY_CLIENT"
+            until(lambda: any(info["url"].endswith("/deny") for info in client.pages()))  # the error's page, which comes after the answer
         assert shared.request("POST", "/browser/restart").status_code == 200
         until(lambda: len(api.asked) == 2)
-        with shared.connect() as client:
-            for info in client.pages()[1:]:
-                client.result("Target.closeTarget", targetId=info["targetId"])
     assert pages.asked == []
 
 

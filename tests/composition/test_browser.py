@@ -17,7 +17,7 @@ from tests.composition.made import first
 def counted(activity: Activity, **environ: str) -> ProductPart:
     """The browser with these variables, whose recordings count there."""
     made = first(**environ)
-    return build_browser(made.machine, made.control, build_desktop(made.machine, made.control, Activity()), activity, made.approvals).part
+    return build_browser(made.machine, made.control, build_desktop(made.machine, made.control, made.work), activity, made.approvals).part
 
 
 def composed(**environ: str) -> ProductPart:

@@ -3,7 +3,20 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.core.identity import ACTOR, ALL_SCOPES, CALLER, EXPIRES, HANDOFF, SCOPES, SURFACE, TOOLS, Caller, forwarded
+from sandbox_server.core.identity import (
+    ACTOR,
+    ALL_SCOPES,
+    CALLER,
+    EXPIRES,
+    HANDOFF,
+    LANES,
+    PROFILES,
+    SCOPES,
+    SURFACE,
+    TOOLS,
+    Caller,
+    forwarded,
+)
 from sandbox_server.core.tool_allow_list import NO_TOOL, AllowList, names_one
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,7 +39,7 @@ def test_a_caller_without_named_scopes_has_them_all() -> None:
 @pytest.mark.parametrize("tools", [None, (NO_TOOL,), ("browser_*", "sandbox_execute_bash")])
 @pytest.mark.parametrize("person", [True, False])
 def test_a_caller_is_the_same_after_it_went_through_headers(tools: AllowList, *, person: bool) -> None:
-    caller = Caller("ann@example.org", frozenset({"view", "control"}), tools, person=person)
+    caller = Caller("ann@example.org", frozenset({"view", "control"}), tools, ("work-*",), ("ann",), person=person)
 
     assert Caller.from_headers({name.lower(): value for name, value in caller.headers().items()}) == caller
 
@@ -59,7 +72,7 @@ def test_a_call_that_goes_on_to_another_surface_is_nobodys_in_person() -> None:
 def test_the_gateway_sets_every_header_of_a_caller_and_takes_a_clients_own_away() -> None:
     caller = {*map(str.lower, Caller("ann").headers()), EXPIRES, HANDOFF}
 
-    assert caller == {CALLER, SCOPES, ACTOR, TOOLS, EXPIRES, HANDOFF}
+    assert caller == {CALLER, SCOPES, ACTOR, TOOLS, PROFILES, LANES, EXPIRES, HANDOFF}
     for snippet in ("editor", "outer", "preview"):
         assert set_by(f"snippets/{snippet}.conf") - {SURFACE, UPSTREAM} == caller, snippet
     assert {f"x-sandbox-{name.replace('_', '-')}" for name in asked()} >= caller

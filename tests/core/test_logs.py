@@ -2,6 +2,7 @@ import json
 import logging
 import sys
 
+from sandbox_server.core import logs
 from sandbox_server.core.logs import JsonLogFormatter
 
 
@@ -34,3 +35,16 @@ def test_a_traceback_stays_in_its_line() -> None:
 
     assert "\n" not in line
     assert "ValueError: invalid literal" in json.loads(line)["traceback"]
+
+
+def test_no_level_has_the_addresses_that_are_called() -> None:
+    before, loggers = logging.root.handlers[:], [logging.getLogger(name) for name in ("", "uvicorn.error", "httpx2")]
+    levels = [each.level for each in loggers]
+    try:
+        for level in ("debug", "info"):
+            logs.configure(level)
+            assert not logging.getLogger("httpx2").isEnabledFor(logging.INFO)
+    finally:
+        logging.root.handlers[:] = before
+        for each, kept in zip(loggers, levels, strict=True):
+            each.setLevel(kept)

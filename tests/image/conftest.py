@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator
 import pytest
 from agent_sandbox import Sandbox as Client
 
-from tests.image.container import Launcher, Sandbox
+from tests.image.container import GVISOR, Launcher, Sandbox
 from tests.image.egress_peers import EgressHosts, start_hosts
+from tests.image.gvisor_reasons import reason
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that start a container of their own as slow: that alone takes five seconds."""
+    """Mark the tests that start a container of their own as slow: that alone takes five seconds. Under gVisor, skip what cannot hold."""
     for item in items:
+        if GVISOR and (why := reason(item.nodeid)):
+            item.add_marker(pytest.mark.skip(reason=f"gVisor: {why}"))
         if "start_sandbox" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import shlex
 import subprocess
 import tarfile
@@ -20,6 +21,8 @@ PATIENCE_SECONDS = 60.0
 PAINTED = "new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))"
 """An expression that a page has once it is painted: Chromium drops clicks and keys that come before, which no answer tells."""
 PROFILE = "deploy/seccomp/tandem.json"
+GVISOR = os.environ.get("TANDEM_RUNTIME", "")
+"""The engine's runtime for gVisor, where every sandbox is to run under it."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,8 @@ class Sandbox:
 class Launcher:
     """Starts containers as the README says, and removes every one of them.
 
-    With `boxed` False it does as a host that allows no box, with `plain` as `docker run` without any flag.
+    With `boxed` False it does as a host that allows no box, with `plain` as `docker run` without any flag. Under gVisor no flag makes
+    a difference.
     """
 
     def __init__(self, image: str, run: str, prefix: str, *, boxed: bool = True, plain: bool = False) -> None:
@@ -213,10 +217,18 @@ class Launcher:
 
     def _options(self, name: str) -> list[str]:
         named = ["--name", name, "--label", f"tandem.test={self._run}", "--network", self._run]
+        if GVISOR:
+            return [*named, f"--runtime={GVISOR}", "--no-healthcheck", "--shm-size=1g", *self._neighbours()]
         if self.plain:
             return named
         box = ["--security-opt=systempaths=unconfined"] if self.boxed else []
         return [*named, f"--security-opt=seccomp={PROFILE}", *box, "--cap-drop=NET_RAW", "--pids-limit=4096", "--shm-size=1g"]
+
+    def _neighbours(self) -> list[str]:
+        """The containers of this test run by their names: gVisor's network does not reach the engine's resolver."""
+        listed = "{{range .Containers}}{{.Name}}:{{.IPv4Address}} {{end}}"
+        found = engine("network", "inspect", self._run, "--format", listed).stdout.split()
+        return [f"--add-host={each.partition('/')[0]}" for each in found]
 
     def remove(self) -> None:
         """Remove every container that was started, and every network that was made."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from agent_sandbox import Sandbox as Client
 
+from tests.browser_clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
 from tests.cdp.conftest import Session
-from tests.clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
 from tests.image.conftest import new_launcher
 from tests.image.container import PROFILE, Sandbox, until
 from tests.image.sockets import connect

@@ -75,6 +75,14 @@ def test_an_emptied_volume_is_called_so_and_a_restart_makes_a_new_box(mended: Sa
     assert mended.request("POST", "/v1/checkpoints", json={}).status_code == 200
 
 
+def test_with_a_home_of_another_user_the_container_does_not_start_and_says_whose_it_is(start_sandbox: Start) -> None:
+    sandbox = start_sandbox(args=["--user=100123:0", "--mount=type=volume,destination=/home/gem,volume-nocopy"], ready=False)
+    until(lambda: sandbox.inspect("{{.State.Status}}") == "exited")
+    assert sandbox.inspect("{{.State.ExitCode}}") == "6"
+    assert "user 100123 may not write the agent's home /home/gem, which is of user 0 and group 0" in sandbox.logs()
+    assert "Traceback" not in sandbox.logs()
+
+
 def test_with_a_damaged_volume_the_container_does_not_start_and_says_why(start_sandbox: Start) -> None:
     damage = {"/sandbox/state.json": "{"}
     sandbox = start_sandbox(files=damage, ready=False)

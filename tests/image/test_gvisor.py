@@ -106,7 +106,7 @@ def test_a_shell_keeps_its_state_is_killed_and_has_a_hard_timeout(gvisor: Sandbo
     assert post(gvisor, "/v1/shell/kill", id="kept")["status"] == "terminated"
     assert post(gvisor, "/v1/shell/exec", id="kept", command="sleep 601", hard_timeout=1)["status"] == "hard_timeout"
     assert post(gvisor, "/v1/shell/exec", id="kept", command="echo $v; jobs -r")["output"].split()[0] == "42"
-    until(lambda: "601" not in bash(gvisor, "ps -eo args")["stdout"])
+    until(lambda: "sleep 601" not in bash(gvisor, "ps -eo args")["stdout"])
     assert "sleep 600" in bash(gvisor, "ps -eo args")["stdout"], "it is none of the commands that were ended"
 
 

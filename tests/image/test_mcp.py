@@ -226,6 +226,18 @@ async def test_the_list_can_be_narrowed(sandbox: Sandbox) -> None:
     assert names == ["sandbox_get_browser_info", "sandbox_get_context", "sandbox_get_packages"]
 
 
+async def test_what_is_not_listed_by_default_is_called_all_the_same_and_a_wrong_toolset_is_named(sandbox: Sandbox) -> None:
+    async with session(sandbox) as opened:
+        names = {tool.name for tool in (await opened.list_tools()).tools}
+        moved = await opened.call_tool("sandbox_screen_elements", {})
+    assert len(names) <= 40
+    assert "sandbox_screen_elements" not in names
+    assert not moved.is_error
+
+    answer = sandbox.request("POST", "/mcp?toolsets=dekstop", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert "there is no toolset 'dekstop': there are default, browser" in answer.json()["error"]["message"]
+
+
 def test_nobody_may_use_it_without_signing_in(sandbox: Sandbox) -> None:
     answer = sandbox.http.post(f"{sandbox.base_url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 

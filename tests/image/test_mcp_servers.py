@@ -36,7 +36,7 @@ async def names(with_servers: Sandbox, query: str = "") -> list[str]:
 
 
 async def test_tools_of_all_servers_are_one_list_that_a_dead_one_does_not_break(with_servers: Sandbox) -> None:
-    found = await names(with_servers)
+    found = await names(with_servers, "?toolsets=all")
     for name in ("sandbox_execute_bash", "browser_navigate", "markitdown_convert_to_markdown", "chrome_devtools_take_snapshot"):
         assert name in found
     until(lambda: state(with_servers, "broken")["state"] == "failed", 90)
@@ -48,6 +48,9 @@ async def test_tools_of_all_servers_are_one_list_that_a_dead_one_does_not_break(
     ("query", "inside", "outside"),
     [
         ("?servers=sample", "sample_echo", "sandbox_execute_bash"),
+        ("", "sample_echo", "chrome_devtools_click"),
+        ("?toolsets=desktop", "sandbox_screen_window", "sample_echo"),
+        ("?toolsets=default,chrome_devtools", "chrome_devtools_click", "sandbox_screen_window"),
         ("?search=chrome_devtools", "chrome_devtools_click", "browser_click"),
         ("?search=markitdown", "markitdown_convert_to_markdown", "sandbox_convert_to_markdown"),
         ("?tags=test", "sample_sum", "chrome_devtools_click"),

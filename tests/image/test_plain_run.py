@@ -22,6 +22,15 @@ def attempt(name, attack):
         name = f"{name}: {error}"
     went.append(name)
 
+def memory(pid, name):
+    open(f"/proc/{pid}/{name}", "rb").read(0 if name == "mem" else 1)
+    try:
+        pages = open(f"/proc/{pid}/statm").read()
+    except PermissionError:
+        pages = ""
+    if pages.startswith("0 "):
+        raise ProcessLookupError  # it is ending: what opens then is empty
+
 def trace(pid):
     if ptrace(16, pid, 0, 0):
         raise PermissionError
@@ -43,7 +52,7 @@ for path in ("/run/made", "/var/log/gem/made", "/usr/made", "/etc/made", "/opt/t
 attempt("execute what it wrote", execute)
 for pid in (int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()):
     for name in ("environ", "mem", "maps"):
-        attempt(f"read {name} of {pid}", lambda: open(f"/proc/{pid}/{name}", "rb").read(0 if name == "mem" else 1))
+        attempt(f"read {name} of {pid}", lambda: memory(pid, name))
     attempt(f"read a descriptor of {pid}", lambda: os.readlink(f"/proc/{pid}/fd/0"))
     attempt(f"open a descriptor of {pid}", lambda: open(f"/proc/{pid}/fd/0"))
     attempt(f"list the root of {pid}", lambda: os.listdir(f"/proc/{pid}/root/"))

@@ -1,11 +1,23 @@
 """Programs and packages that the agent finds without installing any."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
+
+
+WHEEL = """
+import zipfile
+with zipfile.ZipFile("/tmp/pillow-99-py3-none-any.whl", "w") as wheel:
+    wheel.writestr("PIL/__init__.py", "newer = True")
+    wheel.writestr("pillow-99.dist-info/METADATA", "Metadata-Version: 2.1\\nName: pillow\\nVersion: 99\\n")
+    wheel.writestr("pillow-99.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr("pillow-99.dist-info/RECORD", "PIL/__init__.py,,\\npillow-99.dist-info/METADATA,,\\npillow-99.dist-info/RECORD,,\\n")
+"""
+"""Makes a package of the agent's that is newer than one of which the server has the same files."""
 
 
 def ran(sandbox: "Sandbox", command: str) -> tuple[int, str]:
@@ -54,7 +66,19 @@ def test_uv_makes_an_environment_of_each_python(sandbox: "Sandbox", folder: str)
 
 def test_every_compiled_module_that_code_imports_loads(sandbox: "Sandbox") -> None:
     load = "import numpy.linalg, pandas, matplotlib.backends.backend_agg, PIL.ImageFont, fontTools.misc.bezierTools, kiwisolver; print(1)"
-    assert ran(sandbox, f"python3 -c '{load}'") == (0, "1\n")
+    assert ran(sandbox, f"python3 -c '{load}' 2>/dev/null") == (0, "1\n")
+
+
+def test_a_newer_package_takes_nothing_from_the_server(start_sandbox: Callable[..., "Sandbox"]) -> None:
+    sandbox = start_sandbox()
+    listed = ("find", "-L", "/opt/venv/lib/python3.13/site-packages/PIL", "-type", "f")
+    before = sandbox.exec(*listed).stdout
+    assert len(before.splitlines()) > 50
+    assert sandbox.exec("python3", "-c", WHEEL).code == 0
+    done = sandbox.exec("pip", "install", "--no-index", "--no-deps", "/tmp/pillow-99-py3-none-any.whl")  # as the agent's root without a box
+    assert done.code == 0, done.stderr
+    assert sandbox.exec("python3", "-c", "import PIL; print(PIL.newer)").stdout == "True\n"
+    assert sandbox.exec(*listed).stdout == before
 
 
 def test_no_program_of_these_has_the_rights_of_another_user(sandbox: "Sandbox") -> None:

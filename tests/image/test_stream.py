@@ -58,7 +58,10 @@ def viewing(
 
 
 def screenshot(sandbox: "Sandbox") -> bytes:
+    """Return the pixels of the screen; none while the desktop comes up."""
     answer = sandbox.request("GET", "/v1/browser/screenshot?cursor=false&format=png")
+    if answer.status_code == 503:
+        return b""
     return Image.open(io.BytesIO(answer.content)).convert("RGB").tobytes()
 
 

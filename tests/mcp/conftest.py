@@ -12,12 +12,19 @@ from mcp import Client
 
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.mcp.app import McpParts
+from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCalls
+from sandbox_server.mcp.notifications.log_levels import LogLevels
+from sandbox_server.mcp.routing.tools import ToolRouter
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.connection import Connect, ServerListener, listener_options
 from sandbox_server.mcp.servers.registry import ServerRegistry
 from sandbox_server.mcp.servers.stdio_transport import StderrTail
 from sandbox_server.mcp.servers.upstreams import UpstreamServers
+from sandbox_server.mcp.tasks.methods import TaskMethods
+from sandbox_server.mcp.tasks.store import TaskStore
+from sandbox_server.mcp.tasks.waiting_calls import WaitingCalls
 from sandbox_server.mcp.tools.api_client import ApiClient
+from sandbox_server.mcp.tools.api_tools import ApiTools
 from tests.core.conftest import _serving as _serving
 from tests.core.conftest import api_socket as api_socket
 from tests.core.conftest import app as app
@@ -62,6 +69,12 @@ def servers_of(connect: Connect, idle_seconds: float = 0.0, **configs: dict[str,
 def nothing_behind() -> McpParts:
     """An MCP process with the API's tools alone."""
     return McpParts(*servers_of(InProcessConnector().connect))
+
+
+def tool_router(api: ApiClient, servers: UpstreamServers) -> ToolRouter:
+    """The tools of the API and of servers, with tasks, for clients whose users are not asked."""
+    tasks = TaskMethods(TaskStore(), WaitingCalls(ApiTools(api), api))
+    return ToolRouter(ApiTools(api), servers, InteractiveCalls(LogLevels()), None, tasks)
 
 
 @pytest.fixture

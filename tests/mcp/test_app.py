@@ -10,7 +10,7 @@ import httpx2
 
 SERVE = """
 import sys
-from sandbox_server.mcp.app import serve
+from sandbox_server.mcp.on_demand import serve
 from sandbox_server.settings.paths import Paths
 from sandbox_server.settings import Settings
 serve(Settings(paths=Paths(run=sys.argv[1])), "1.2.3")

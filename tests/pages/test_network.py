@@ -16,6 +16,8 @@ from tests.pages.network_site import EVERY_VERSION, PRIVATE, SLOW, Site, egress,
 from tests.pages.test_access import AXE, LOOKS, RUN
 
 SCROLL_WIDTH = "document.documentElement.scrollWidth"
+MAX_KEPT = 300
+"""Connections that the page counts."""
 LOADED = "(place) => { place.scrollIntoView(); return place.childElementCount > 0; }"
 
 
@@ -69,6 +71,22 @@ def row(section: Locator, site: Site) -> Locator:
     return section.locator(".host", has_text=site.host)
 
 
+def be_refused(section: Locator, sandbox: Sandbox, site: Site) -> Locator:
+    """Fetch what the policy refuses, and wait until its row shows that: a row forgets what was decided before its newest connection."""
+
+    def times() -> int:
+        kept = egress(sandbox, "GET", "connections", params={"limit": MAX_KEPT})
+        return sum(each["count"] for each in kept if each["host"] == site.host)
+
+    before = times()
+    assert curl(sandbox, site).code != 0
+    until(lambda: times() > before)
+    shown = row(section, site)
+    expect(shown).to_contain_text("refused")
+    expect(shown).to_contain_text("once" if times() == 1 else f"{times()} times")
+    return shown
+
+
 def press(place: Locator, name: str) -> None:
     """Press a button that may just have moved."""
     button = place.get_by_role("button").filter(has_text=re.compile(f"^{name}$"))
@@ -94,9 +112,7 @@ def test_what_was_refused_is_always_allowed_in_one_click(person: Page, sandbox: 
     put_policy(sandbox)
     section = network(person, sandbox)
     expect(section.locator(".policy")).to_have_text("Only 3 networks are allowed")
-    assert curl(sandbox, site).code != 0
-    shown = row(section, site)
-    expect(shown).to_contain_text("refused")
+    shown = be_refused(section, sandbox, site)
     expect(shown).to_contain_text("rule “default”")
     press(shown, "Always allow")
     expect(shown).to_contain_text("Always allowed")
@@ -109,8 +125,7 @@ def test_what_was_refused_is_always_allowed_in_one_click(person: Page, sandbox: 
 def test_what_is_allowed_for_the_task_ends_by_a_button(person: Page, sandbox: Sandbox, site: Site) -> None:
     put_policy(sandbox)
     section = network(person, sandbox)
-    assert curl(sandbox, site).code != 0
-    press(row(section, site), "Allow")
+    press(be_refused(section, sandbox, site), "Allow")
     expect(section.locator(".said").filter(has_text="The program has to try again")).to_be_visible()
     expect(section.locator(".grants li").first).to_contain_text("is allowed for a while")
     assert curl(sandbox, site).code == 0
@@ -126,9 +141,9 @@ def test_what_is_allowed_for_the_task_ends_by_a_button(person: Page, sandbox: Sa
 def test_what_was_refused_is_denied_for_good(person: Page, sandbox: Sandbox, site: Site) -> None:
     put_policy(sandbox)
     section = network(person, sandbox)
-    assert curl(sandbox, site).code != 0
-    press(row(section, site), "Deny")
-    expect(row(section, site)).to_contain_text("Denied")
+    shown = be_refused(section, sandbox, site)
+    press(shown, "Deny")
+    expect(shown).to_contain_text("Denied")
     put = policy_of(sandbox)["rules"][0]
     assert (put["action"], put["hosts"]) == ("deny", [site.host])
 

@@ -41,6 +41,14 @@ def test_a_level_is_the_base_and_one_patch(level: str) -> None:
     assert given["patches"] == [{"path": f"{level}.yaml"}]
 
 
+def test_on_openshift_the_restricted_pod_has_no_user_of_its_own() -> None:
+    given = yaml.safe_load((FOLDER / "openshift" / "kustomization.yaml").read_text())
+    assert given["resources"] == ["../restricted"]
+    [only] = given["patches"]
+    removed = {Path(each["path"]).name for each in yaml.safe_load(only["patch"]) if each["op"] == "remove"}
+    assert removed == {name for name in patch("restricted")["securityContext"] if name.startswith(("runAs", "fs"))} - {"runAsNonRoot"}
+
+
 def test_the_pod_ends_as_make_run_lets_it_and_gives_the_agent_no_token() -> None:
     stop = re.search(r"--stop-timeout (\d+)", (ROOT / "scripts" / "run").read_text())
     assert stop

@@ -87,5 +87,5 @@ def test_a_pod_that_does_not_become_ready_fails_with_its_events(cluster: Cluster
 
 def test_a_level_that_there_is_not_is_refused_before_anything_is_made(cluster: Cluster) -> None:
     done = cluster.run("box", "strongest")
-    assert (done.returncode, done.stderr) == (2, "test-kubernetes: no level: strongest; there are box, plain, restricted\n")
+    assert (done.returncode, done.stderr) == (2, "test-kubernetes: no level: strongest; there are box, plain, restricted, openshift\n")
     assert not (cluster.folder / "said").exists()

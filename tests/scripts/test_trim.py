@@ -1,7 +1,9 @@
 """`scripts/trim` takes out what nothing reads when packages run, and what they need and their licences stay."""
 
 import ctypes
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "trim"
@@ -45,10 +47,16 @@ def test_tests_types_and_maps_of_packages_go_and_licences_stay(tmp_path: Path) -
         "python/package-1.dist-info/licenses/LICENSE",
         "npm/node_modules/package/index.js",
         "npm/node_modules/package/LICENSE.md",
+        "npm/node_modules/package/data.md",
         "npm/extensions/node_modules/typescript/lib/lib.dom.d.ts",
     )
     made(
-        tmp_path, *kept, "python/package/tests/test_it.py", *(f"npm/node_modules/package/index{end}" for end in (".d.ts", ".js.map", ".h"))
+        tmp_path,
+        *kept,
+        "python/package/tests/test_it.py",
+        *(f"npm/node_modules/package/index{end}" for end in (".d.ts", ".ts", ".js.map", ".h")),
+        "npm/node_modules/package/README.md",
+        "npm/node_modules/package/CHANGELOG.md",
     )
 
     trim(tmp_path / "python", tmp_path / "npm")
@@ -67,6 +75,25 @@ def test_a_library_that_debian_has_too_is_a_link_to_debians(tmp_path: Path) -> N
     assert library.is_symlink()
     assert library.resolve().name.startswith("libxcb.so.1")
     assert not other.is_symlink()
+
+
+def test_an_encoder_that_nothing_uses_has_a_stand_in_that_loads(tmp_path: Path) -> None:
+    encoder, user = tmp_path / "av.libs/libx265-eebb7db1.so.217", tmp_path / "av.libs/libavcodec-d61378e8.so.63"
+    encoder.parent.mkdir()
+    compiler: list[str | Path] = ["cc", "-shared", "-fPIC", "-x", "c", "-"]
+    large = b"char table[1000000] = {1}; int x265_api_get_217(void) { return 42; } int unused(void) { return 0; }"
+    subprocess.run([*compiler, f"-Wl,-soname,{encoder.name}", "-o", encoder], input=large, check=True, timeout=60)
+    calls = b"int x265_api_get_217(void); int encode(void) { return x265_api_get_217(); } int decode(void) { return 7; }"
+    linked: list[str | Path] = ["-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-L", encoder.parent, f"-l:{encoder.name}"]
+    subprocess.run([*compiler, "-o", user, "-x", "none", *linked], input=calls, check=True, timeout=60)
+    load: list[str | Path] = [sys.executable, "-c", "import ctypes, sys; print(ctypes.CDLL(sys.argv[1], mode=2)[sys.argv[2]]())", user]
+    assert subprocess.run([*load, "encode"], capture_output=True, check=True, timeout=60).stdout == b"42\n"
+
+    trim(tmp_path)
+
+    assert encoder.stat().st_size < 30_000
+    assert subprocess.run([*load, "decode"], capture_output=True, check=True, timeout=60).stdout == b"7\n"
+    assert subprocess.run([*load, "encode"], capture_output=True, check=False, timeout=60).returncode == -signal.SIGILL
 
 
 def test_equal_files_become_one(tmp_path: Path) -> None:

@@ -13,10 +13,17 @@ def test_an_empty_key_is_none() -> None:
     assert load({"SANDBOX_API_KEY": ""}).auth.api_key is None
 
 
-@pytest.mark.parametrize(("name", "value"), [("AUTH", "maybe"), ("JWT_JWKS_URL", "no url"), ("TICKET_TTL_SECONDS", "0")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("AUTH", "maybe"), ("JWT_JWKS_URL", "no url"), ("TICKET_TTL_SECONDS", "0"), ("AGENT_PROFILES", "Mail")]
+)
 def test_a_bad_value_is_named(name: str, value: str) -> None:
     with pytest.raises(BadSettings, match=name):
         load({name: value})
+
+
+def test_the_agent_s_profiles_are_patterns() -> None:
+    assert load({}).auth.agent_profiles is None
+    assert load({"AGENT_PROFILES": "default, work-*"}).auth.agent_profiles == ("default", "work-*")
 
 
 def test_names_and_origins_are_lists() -> None:

@@ -33,6 +33,7 @@ def test_arguments_are_quoted_as_in_a_shell() -> None:
         ("INIT_COOKIES", "a=b"),
         ("INIT_COOKIES", '[{"name": "a"}]'),
         ("DOWNLOAD_DIR", "relative"),
+        ("PROFILE", "../mail"),
     ],
 )
 def test_a_bad_value_is_named(name: str, value: str) -> None:

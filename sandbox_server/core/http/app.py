@@ -28,7 +28,7 @@ from sandbox_server.core.http.request_drain import Drain
 from sandbox_server.core.http.response_encoding import error_response, json_response, result_response
 from sandbox_server.core.http.sse import event_stream
 from sandbox_server.core.http.websockets import AcceptedSocket
-from sandbox_server.core.identity import SERVER, SURFACE, Caller
+from sandbox_server.core.identity import ENDS_WITH_CALLER, SERVER, SURFACE, Caller
 from sandbox_server.core.operation import Operation, Spec
 from sandbox_server.core.quota import Reservation, run_unless_evicted
 from sandbox_server.core.results import Call, Content, Event, Slashes
@@ -245,6 +245,7 @@ def call_of(connection: HTTPConnection, *, public: bool = False) -> Call:
         headers=headers,
         last_event_id=headers.get("last-event-id"),
         query=connection.query_params,
+        ends_with_caller=headers.get(ENDS_WITH_CALLER) == "1",
     )
 
 

@@ -24,6 +24,7 @@ from typing import NoReturn
 from sandbox_server.drivers.box import desktop_root, namespaces
 from sandbox_server.drivers.box import rootfs as box_tree
 from sandbox_server.drivers.box.mount_plan import Part, Stack
+from sandbox_server.settings import Paths
 
 BUILD_SECONDS = 30.0
 END_SECONDS = 10.0
@@ -208,7 +209,7 @@ def _open_inner(sock: socket.socket, processes: int) -> None:
 
 def _open_desktop(sock: socket.socket, root: str, tree: Tree) -> None:
     os.unshare(os.CLONE_NEWNS)
-    desktop_root.build(root, tree.sockets, tree.hidden)
+    desktop_root.build(root, tree.sockets, tree.hidden, (f"{tree.store}/{desktop_root.PROFILES}", Paths().profiles))
     _send_mounts(sock)
 
 

@@ -23,7 +23,7 @@ from sandbox_server.drivers.box.attribution import AttributedProcess, EndedProce
 from sandbox_server.drivers.box.box import Box, BoxError
 from sandbox_server.drivers.box.disk_reserve import FULL
 from sandbox_server.drivers.box.layer_store import BoxStore, StoreError
-from sandbox_server.drivers.box.layer_worker import LayerWork
+from sandbox_server.drivers.box.layer_worker import WORK_BYTES, LayerWork
 from sandbox_server.drivers.box.lifecycle import UNCHANGED, Answer, BoxLifecycle
 from sandbox_server.drivers.box.live_job import LiveJob
 from sandbox_server.drivers.box.tree_walk import remove
@@ -37,8 +37,6 @@ RETRY_SECONDS = 1.0
 WORKERS = 8
 """Pieces of work on layers that go on at once."""
 WORK_SECONDS = 3600
-WORK_BYTES = 1 << 30
-"""Memory of each."""
 PATIENCE_SECONDS = 180
 """A watchdog restarts the daemon when one thing takes this long."""
 _NICE = 10
@@ -201,12 +199,15 @@ class BoxDaemon:
             self._operate(client, name, request)
 
     def _begin_work(self, client: _Client, name: str, request: Message, fds: list[int]) -> None:
-        if len(self._workers) - len(self._abandoned) >= WORKERS:
+        if self._is_full():
             _answer(client.sock, _refuse_work)
             return
         work = LayerWork(self._store, self._lifecycle.layered, self._quota)
         client.worker = self._fork(lambda: _answer(client.sock, lambda: work.run(name, request, fds)), self._store.folder)
         self._workers.add(client.worker)
+
+    def _is_full(self) -> bool:
+        return len(self._workers) - len(self._abandoned) >= WORKERS
 
     def _is_live(self, request: Message) -> bool:
         """Whether a checkpoint is made of the box while it runs: so it is asked, or something runs that would be stopped."""
@@ -218,7 +219,7 @@ class BoxDaemon:
             return {} if self._lifecycle.check_checkpoint(request) else UNCHANGED
 
         outcome = _outcome(_refuse_meanwhile if self._live else check)
-        if len(self._workers) - len(self._abandoned) >= WORKERS:
+        if self._is_full():
             outcome = _outcome(_refuse_work)
         if outcome != {"ok": {}}:
             _send_outcome(client.sock, outcome)

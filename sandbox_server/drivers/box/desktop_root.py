@@ -17,12 +17,19 @@ from sandbox_server.drivers.box.namespaces import MS_RDONLY, bind, follow_no_lin
 SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "run", "sbin", "sys", "usr", "var")
 """The image's, not the box's: programs, libraries and what they are configured by."""
 
+PROFILES = "profiles"
+"""The directory of the browser's profiles in the box's store."""
 
-def build(root: str, sockets: str, hidden: Collection[str]) -> None:
+
+def build(root: str, sockets: str, hidden: Collection[str], profiles: tuple[str, str] = ("", "")) -> None:
     """Lay the box's files, mounted at `root`, over this process's mount namespace, which is a copy of the container's.
 
     `sockets` is a directory that shows the X server's sockets, which are otherwise in /tmp. `hidden` are paths that must not show.
+    `profiles` is a directory and where it shows, unless something is mounted there.
     """
+    kept, shown_at = profiles
+    if os.path.isdir(kept) and os.path.isdir(shown_at) and shown_at not in mount_points():
+        bind(kept, shown_at)
     if os.path.isdir(sockets) and os.path.isdir(X_SOCKETS):
         bind(X_SOCKETS, sockets)
     os.chdir(root)  # a directory that is laid over another may hide the way here

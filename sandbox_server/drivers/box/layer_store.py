@@ -2,12 +2,13 @@
 
     up/             what changed since the box was mounted
     l/ID/           a checkpoint: what had changed since its parent, never written again
-    about/ID.json   its record
+    about/ID.json   its record; ID.state: shells, tabs and programs of that moment
     state.json      the head, what the box is mounted on where that is another, and the version of this layout
     snapshot.json   what of up/ the head holds, where that was copied while the box ran
     work/ root/     overlayfs's own, and where the tree is put together; empty/ is what is below where all is hidden
     reserve/        room that is kept for all this on a full disk
     base-*/         copies of the image's directories, made at each start of the daemon
+    profiles/       the browser's profiles, the desktop user's, in no checkpoint
 
 A checkpoint is one rename: of up/ where the box does not run, else of a copy of what changed in it. The box then stands on the copy, and
 is still mounted on what it was: up/ holds everything since that. Records are written to a draft, synchronised and renamed, so that a crash
@@ -274,6 +275,8 @@ class BoxStore:
             stands = ", ".join(children) or "the box itself"
             raise StoreError("conflict", f"checkpoint {checkpoint!r} cannot go: {stands} stands on it")
         os.unlink(self._path("about", f"{checkpoint}.json"))
+        with suppress(FileNotFoundError):
+            os.unlink(self._path("about", f"{checkpoint}.state"))
         self._set_aside(self.layer(checkpoint))
 
     def _set_aside(self, path: str) -> None:

@@ -14,6 +14,8 @@ from sandbox_server.drivers.box.mount_plan import LayeredPart
 from sandbox_server.drivers.ipc.descriptor_passing import Message
 
 MAX_DIFFERENCES = 10_000
+WORK_BYTES = 1 << 30
+"""Memory of one piece of work."""
 
 
 class LayerWork:

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
+from sandbox_server.drivers.box import kept_states, running_programs, socket_owners
 from sandbox_server.drivers.box import processes as box_processes
-from sandbox_server.drivers.box import socket_owners
 from sandbox_server.drivers.box.box import Box, BoxError, Tree, create, start_time
 from sandbox_server.drivers.box.box_network import BoxNetwork
 from sandbox_server.drivers.box.checkpoint_records import Why
@@ -78,6 +78,9 @@ class BoxLifecycle:
             "pause_programs": self._pause_programs,
             "resume_programs": self._resume_programs,
             "socket_owners": socket_owners.answer,
+            "programs": running_programs.answer,
+            "keep_state": self._keep_state,
+            "state": lambda request: {"state": kept_states.read(self._store, str(request["checkpoint"]))},
         }
 
     @property
@@ -251,6 +254,11 @@ class BoxLifecycle:
     def _remove(self, request: Message) -> Answer:
         self._store.reserve.make_room()
         self._store.forget(str(request["checkpoint"]))
+        return {}
+
+    def _keep_state(self, request: Message) -> Answer:
+        self._store.reserve.make_room()
+        kept_states.keep(self._store, str(request["checkpoint"]), str(request["state"]))
         return {}
 
     def _freeze(self, _: Message) -> Answer:

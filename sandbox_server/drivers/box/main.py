@@ -21,7 +21,7 @@ from sandbox_server.drivers.stats import cgroup
 
 def serve(arguments: Sequence[str]) -> None:
     """Run the daemon with command-line `arguments`."""
-    options = _parse(arguments)
+    options = parse(arguments)
     client = Account.named(options.client)
     store = BoxStore(options.store)
     listener = listen(options.socket, client)
@@ -44,7 +44,7 @@ def serve(arguments: Sequence[str]) -> None:
             namespaces.mount_memory(options.store)
         if network:
             network.create()
-        parts = _prepare(store, options.sudo_user, options.shared, RESOLVER if network else None)
+        parts = prepare(store, options)
     limits = MonitoredLimits(options.processes, options.max_memory or cgroup.snapshot().mem_max_bytes, enforced=options.max_memory > 0)
     lifecycle = BoxLifecycle(store, parts, options.agent_run, options.desktop_sockets, options.record, limits, network)
     if found:
@@ -55,23 +55,25 @@ def serve(arguments: Sequence[str]) -> None:
     daemon.run()
 
 
-def _prepare(store: BoxStore, sudo_user: str | None, shared: Sequence[str], resolver: str | None) -> list[Part]:
+def prepare(store: BoxStore, options: argparse.Namespace) -> list[Part]:
     """Prepare the store, on a full disk too: what an earlier container left for removal goes first."""
+    resolver = RESOLVER if options.egress else None
     store.prepare()
     base = store.make_base()
     if not store.reserve.held:
         remove(store.leftovers())
-    for path in filter(mount_plan.is_system, shared):
+    for path in filter(mount_plan.is_system, options.shared):
         sys.stderr.write(f"box: {path} is part of the system, and stays in checkpoints\n")
-    kept_out = [path for path in shared if os.path.isdir(path) and not mount_plan.is_system(path)]
-    parts = mount_plan.prepare(base, hidden=[store.folder], sudo_user=sudo_user, shared=kept_out, resolver=resolver)
+    kept_out = [path for path in options.shared if os.path.isdir(path) and not mount_plan.is_system(path)]
+    parts = mount_plan.prepare(base, hidden=[store.folder], sudo_user=options.sudo_user, shared=kept_out, resolver=resolver)
     if resolver:
         trust_links.link(parts)
     os.makedirs(base + mount_plan.X_SOCKETS, exist_ok=True)  # below the layers, so that it is no change of the agent's
     return parts
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser("sandbox_server box", description="Keep the agent's box.")
     parser.add_argument("--socket", required=True, help="Unix socket to serve on")
     parser.add_argument("--store", required=True, help="directory for the box's files, on a filesystem that can hold layers")

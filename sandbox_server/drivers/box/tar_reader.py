@@ -7,7 +7,7 @@ It knows what `archive` writes and no more: the ustar format with extended heade
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Protocol
 
 BLOCK = 512
 MAX_HEADER = 1 << 20
@@ -93,10 +93,23 @@ class Inflated:
             self._held = b"" if self._inflate.eof else self._next()
 
 
+class TarSource(Protocol):
+    """Where an archive's bytes come from; `Inflated` is one. Each method raises ArchiveError where there are none."""
+
+    def read(self, size: int) -> bytes:
+        """Read so many bytes."""
+
+    def read_some(self, most: int) -> bytes:
+        """Read some bytes, at most so many."""
+
+    def end(self) -> None:
+        """Read the rest, which has to be padding."""
+
+
 class TarReader:
     """The entries of an archive, in order; the content of one is to be read before the next is asked for."""
 
-    def __init__(self, source: Inflated) -> None:
+    def __init__(self, source: TarSource) -> None:
         self._source = source
         self._left = 0
         """Bytes of the entry that were not read yet."""

@@ -1,14 +1,15 @@
 """A client of the browser's process. It does without Playwright, so it works whatever state a page is in."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
-from sandbox_server.core.errors import Conflict, NotFound, Unavailable
+from sandbox_server.core.errors import Conflict, NotFound, ResourceExhausted, Unavailable
 from sandbox_server.core.identity import SERVER, Caller
 from sandbox_server.drivers.ipc.unix_http import exchange
 
@@ -18,6 +19,8 @@ ANSWER_SECONDS = 25.0
 """For one answer; a browser that is started lazily takes some of them."""
 NEWS_SECONDS = 330.0
 """For an answer that comes when there is news."""
+PROFILE_SECONDS = 620.0
+"""For a browser that stops and another that starts."""
 BLANK = "data:text/html,"
 RETRY_AFTER = 1.0
 
@@ -41,6 +44,12 @@ class BrowserClient:
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
+        self._forgetting: list[Callable[[], Awaitable[None]]] = []
+        self._changing = 0
+
+    def follow_profile(self, forget: Callable[[], Awaitable[None]]) -> None:
+        """Have `forget` called before and after each change of the profile: what was kept of one is not for those who use another."""
+        self._forgetting.append(forget)
 
     async def tabs(self) -> list[BrowserTab]:
         """The tabs in the order of the strip; raises Unavailable while there is no browser."""
@@ -77,6 +86,67 @@ class BrowserClient:
     async def messages(self) -> int:
         """How many messages DevTools clients have sent, those of the API apart; asking starts no browser. Raises Unavailable."""
         return int(orjson.loads(await self._ask("GET", "/browser"))["messages"])
+
+    async def profile(self) -> str:
+        """The name of the profile that the browser runs on; asking starts no browser. Raises Unavailable, and Conflict while it changes."""
+        if self._changing:
+            raise Conflict("the browser's profile is being changed", reason="profile_changing", retry_after=RETRY_AFTER)
+        return str(orjson.loads(await self._ask("GET", "/browser"))["profile"])
+
+    async def use_profile(self, name: str) -> None:
+        """Start the browser anew on another profile, and return once it serves. Raises NotFound, Conflict and Unavailable."""
+        self._changing += 1
+        try:
+            await self._forget()
+            await self._ask("PUT", "/browser/profile", orjson.dumps(name), seconds=PROFILE_SECONDS)
+        except NotFound:
+            raise NotFound(f"there is no profile {name!r}", profile=name) from None
+        finally:
+            await self._forget()
+            self._changing -= 1
+
+    async def _forget(self) -> None:
+        for forget in self._forgetting:
+            await forget()
+
+    @asynccontextmanager
+    async def halted(self) -> AsyncIterator[str]:
+        """Keep the browser stopped, its tabs kept, for the time of the block; the name of its profile. Raises Unavailable.
+
+        It runs again if this process ends.
+        """
+        from websockets.asyncio.client import unix_connect
+        from websockets.exceptions import WebSocketException
+
+        try:
+            client = await unix_connect(self.socket, "ws://browser/browser/halt", additional_headers=HEADERS, compression=None)
+        except (OSError, TimeoutError, WebSocketException) as error:
+            raise Unavailable(f"the browser is not there yet: {error}", retry_after=RETRY_AFTER) from None
+        async with client:
+            try:
+                async with asyncio.timeout(PROFILE_SECONDS):
+                    told = orjson.loads(await client.recv())
+            except (TimeoutError, WebSocketException) as error:
+                raise Unavailable(f"the browser does not stop: {error}", retry_after=RETRY_AFTER) from None
+            if "halted" not in told:
+                raise Unavailable(str(told["problem"]), retry_after=RETRY_AFTER)
+            yield str(told["halted"])
+
+    async def lanes(self) -> list[dict[str, Any]]:
+        """The lanes, oldest first; asking starts no browser. Raises Unavailable."""
+        found: list[dict[str, Any]] = orjson.loads(await self._ask("GET", "/browser/lanes"))
+        return found
+
+    async def create_lane(self, name: str, by: str) -> None:
+        """Make a lane with a window. Raises Conflict for a name that is taken, ResourceExhausted and Unavailable."""
+        await self._ask("PUT", f"/browser/lanes/{name}", orjson.dumps(by))
+
+    async def delete_lane(self, name: str) -> None:
+        """Close a lane's pages. Raises NotFound and Unavailable."""
+        try:
+            await self._ask("DELETE", f"/browser/lanes/{name}")
+        except NotFound:
+            raise NotFound(f"there is no lane {name!r}", lane=name) from None
 
     async def page_size(self) -> tuple[int, int]:
         """Width and height of the page in front, in CSS pixels; raises NotFound and Unavailable where it does not answer."""
@@ -170,6 +240,8 @@ class BrowserClient:
             raise NotFound("there is no such page any more")
         if status == 409:
             raise Conflict(_message(body), **_reason(body))
+        if status == ResourceExhausted.status:
+            raise ResourceExhausted(_message(body))
         if status != 200:
             raise Unavailable(_message(body), retry_after=RETRY_AFTER)
         return body

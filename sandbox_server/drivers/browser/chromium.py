@@ -18,16 +18,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sandbox_server.core.errors import Unavailable
+from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.drivers.box import nosymfollow
 from sandbox_server.drivers.browser import landlocked, renderer_sandbox
 from sandbox_server.drivers.browser.renderer_sandbox import RendererSandbox
+from sandbox_server.drivers.profiles.names import DEFAULT, profile_folder
+from sandbox_server.drivers.profiles.store import ProfileStore
 from sandbox_server.drivers.spawn.process import Process, Processes
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings.browser import BrowserSettings
 
 COMMAND_TIMEOUT = 10.0
 KEPT_PROFILES = 2
+LOCKED = 75
+"""How launch-chromium ends where another process has the profile."""
 SMALL_SHM_BYTES = 256 << 20
 """Chromium's renderers die of a full /dev/shm; below this size they use files instead."""
 RETRY_AFTER = 5.0
@@ -42,6 +46,12 @@ _SET_ASIDE = """
 cd "$1" && [ -d "$2" ] && mv -T "$2" "$2.aside-$3"
 ls -d "$2".aside-* | sort | head -n "-$4" | while read -r old; do rm -rf -- "$old"; done
 """
+_DISABLED_FEATURES = (
+    "RenderDocument",  # a new frame and compositor for each document of a site: a third of a page load
+    "WebUIOmniboxPopup",  # these three draw the address bar's suggestions as a page, whose renderer takes 80 MiB before anybody types
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+)
 _ALWAYS = (
     "--remote-debugging-pipe",
     "--no-startup-window",  # and none needed: Chromium stays when its last window closes
@@ -55,7 +65,7 @@ _ALWAYS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-breakpad",
-    "--disable-features=RenderDocument",  # a new frame and compositor for each document of a site: a third of a page load
+    f"--disable-features={','.join(_DISABLED_FEATURES)}",
     "--disable-gpu",
     "--enable-unsafe-swiftshader",
     "--start-maximized",
@@ -144,6 +154,8 @@ class ChromiumPaths:
     """Directories whose files it may show."""
     linked: bool = False
     """Whether links of the agent's lead there to the container's files: where there is no box."""
+    profiles: str = ""
+    """Directory of the named profiles."""
     authority: str = ""
     """The file with the certificate of the sandbox's authority, which pages of opened hosts have."""
     shares_pictures: bool = False
@@ -151,9 +163,9 @@ class ChromiumPaths:
     only where the agent's programs have an IPC namespace of their own.
     """
 
-    @property
-    def profile(self) -> str:
-        return f"{self.home}/chromium"
+    def profile(self, name: str) -> str:
+        """The user data directory of a profile."""
+        return profile_folder(self.profiles, f"{self.home}/chromium", name)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -180,7 +192,8 @@ class RunningChromium:
 class Chromium:
     """Starts the one browser of the container. One start at a time."""
 
-    def __init__(self, processes: Processes, browser: BrowserSettings, place: ChromiumPaths) -> None:
+    def __init__(self, processes: Processes, browser: BrowserSettings, place: ChromiumPaths, profile: str = DEFAULT) -> None:
+        """`profile` is the name of the first one; it is made if it is missing."""
         self._processes = processes
         self._browser = browser
         self._place = place
@@ -188,6 +201,9 @@ class Chromium:
         self.language = browser.language
         self.sandbox: RendererSandbox | None = "namespaces"
         self._viewable = place.viewable
+        self.profile = profile
+        """The name of the profile that it runs on, or will."""
+        self._store = ProfileStore(processes, place.profiles, place.profile(DEFAULT), browser.executable, browser.profiles_bytes)
 
     def change(self, *, language: str | None = None, **policies: Any) -> None:
         """Change what the next start, or the next writing of the policies, uses: the language and fields of `Policies`."""
@@ -200,6 +216,7 @@ class Chromium:
         Raises Unavailable where it cannot run, with what to do about it, and as `Processes.start` does.
         """
         await self._check_display()
+        await self.check_profile(self.profile, make=self.profile == self._browser.profile)
         if not self._browser.extensions and any(word.startswith("--load-extension") for word in self._browser.extra_arguments):
             log.warning("an extension of BROWSER_EXTRA_ARGS is left out: set BROWSER_EXTENSIONS=true")
         self.sandbox = await self._choose_sandbox()
@@ -219,12 +236,22 @@ class Chromium:
         return RunningChromium(process, ours_in, ours_out)
 
     async def set_profile_aside(self) -> None:
-        """Move the profile out of the way, so that the next start makes a fresh one; the last few stay to be looked at."""
-        folder, name = os.path.split(self._place.profile)
+        """Move the profile out of the way, so that the next start makes a fresh one; the last few stay to be looked at.
+
+        A named one stays where it is: raises Conflict, because its tabs and logins are for no other one.
+        """
+        if self.profile != DEFAULT:
+            raise Conflict(f"the browser ends at once on the profile {self.profile!r}", reason="damaged", hint="Use another profile.")
+        folder, name = os.path.split(self._place.profile(DEFAULT))
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         command = ["/bin/sh", "-eu", "-c", _SET_ASIDE, "sh", folder, name, stamp, str(KEPT_PROFILES)]
         done = await self._processes.run(command, user="desktop", cwd="/", timeout=COMMAND_TIMEOUT, max_output=4096)
         log.warning("set the browser's profile aside as %s.aside-%s: %s", name, stamp, done.stderr.decode() or "done")
+
+    async def check_profile(self, name: str, *, make: bool = False) -> None:
+        """Return if a start on a profile can be tried; `make` makes one that is missing. Raises as `ProfileStore.check` does."""
+        if name != DEFAULT:
+            await self._store.check(name, make=make)
 
     def write_policies(self) -> None:
         """Write the policy file; a running Chromium reads it by itself after a few seconds."""
@@ -246,7 +273,7 @@ class Chromium:
     async def _launch(self, theirs_in: int, theirs_out: int) -> Process:
         wrapper, environment = self._wrapper()
         return await self._processes.start(
-            [_LAUNCH, self._place.profile, self._browser.executable, *wrapper, self._browser.executable, *self.arguments()],
+            [_LAUNCH, self._place.profile(self.profile), self._browser.executable, *wrapper, self._browser.executable, *self.arguments()],
             user="desktop",
             cwd="/",
             env=self._place.environment | environment,
@@ -259,7 +286,7 @@ class Chromium:
         browser = self._browser
         return (
             *_ALWAYS,
-            f"--user-data-dir={self._place.profile}",
+            f"--user-data-dir={self._place.profile(self.profile)}",
             f"--accept-lang={self.language}",
             f"--lang={browser.ui_language or self.language.partition(',')[0]}",
             *([f"--user-agent={browser.user_agent}"] if browser.user_agent else []),
@@ -283,7 +310,8 @@ class Chromium:
         if self.sandbox == "landlock":
             executable = os.path.dirname(os.path.realpath(self._browser.executable))
             readable = (*landlocked.SYSTEM, executable, *_paths(self._browser.extra_arguments))
-            writable = (*landlocked.DEVICES, self._place.home, self._place.downloads, *self._place.viewable)
+            profile = self._place.profile(self.profile)
+            writable = (*landlocked.DEVICES, self._place.home, profile, self._place.downloads, *self._place.viewable)
             return landlocked.command(readable, writable), landlocked.environment()
         if self._place.linked and self._viewable:
             return nosymfollow.command(self._viewable), nosymfollow.environment()

@@ -56,7 +56,7 @@ class BrowserNotices:
             self.add(f"{len(new)} tabs were opened, {new[0][0]} to {new[-1][0]}.")
         else:
             for index, tab in new:
-                self.add(f"A tab was opened: {index}{' (in front)' if tab.active else ''}, {_short(tab.url or 'about:blank')}")
+                self.add(f"A tab was opened: {index}{' (in front)' if tab.active else ''}, {shortened(tab.url or 'about:blank')}")
 
     def take(self) -> str | None:
         """Everything that this task's caller was not told yet, as one hint."""
@@ -65,5 +65,6 @@ class BrowserNotices:
         return " ".join(sentence for number, sentence in self._noticed if number > heard) or None
 
 
-def _short(url: str) -> str:
+def shortened(url: str) -> str:
+    """A URL of which a page may have made a book, for an agent to read."""
     return url if len(url) <= MAX_URL else f"{url[:MAX_URL]}…"

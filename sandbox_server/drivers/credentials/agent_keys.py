@@ -79,6 +79,10 @@ class AgentKeys:
         """Return what is known of a key, if it is valid."""
         return self._live().get(_digest(text)) if is_agent_key(text) else None
 
+    def forget(self) -> None:
+        """Read the file again at the next use."""
+        self._by_digest = None
+
     def holds(self, caller: str) -> bool:
         """Whether the key by which a caller came is valid, itself or by a ticket."""
         name = caller.partition("#")[0]

@@ -10,13 +10,13 @@ from typing import Any
 
 from sandbox_server.core.errors import Unauthenticated
 
-MAX_TOOLS = 64
-"""Limit of tool patterns in a token, which go through the gateway in a header."""
+MAX_PATTERNS = 64
+"""Limit of the patterns of tools in a token, of those of profiles, and of those of lanes. They go through the gateway in a header."""
 MAX_TIME = 2.0**53
 """Limit of seconds since the epoch: the largest that JSON numbers hold exactly."""
 MAX_TASK = 256
 """Limit of the characters of a task's name."""
-_TOOL_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,96}")
+_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,96}")
 _TIMES = ("exp", "nbf", "iat")
 _ABSENT = object()
 
@@ -32,6 +32,10 @@ class Claims:
     """Seconds since the epoch; None if the token has no `exp`."""
     tools: tuple[str, ...] | None = None
     """The patterns of its `tools` (a string of words, or a list); None if it has none."""
+    profiles: tuple[str, ...] | None = None
+    """The patterns of its `profiles`, of the same form: the browser profiles that its bearer may use; None if it has none."""
+    lanes: tuple[str, ...] | None = None
+    """The patterns of its `lanes`, of the same form: the lanes of the browser that its bearer may be in; None if it has none."""
     person: bool = False
     """Whether its `actor` is `person`. The default is an agent."""
     task: str | None = None
@@ -55,12 +59,21 @@ def payload_of(token: str) -> dict[str, Any]:
 def claims_of(payload: Mapping[str, Any]) -> Claims:
     """Read the claims; raises Unauthenticated for a malformed `sub`, `exp`, `nbf` or `iat`.
 
-    Malformed `scope`, `scopes` and `tools` allow nothing.
+    Malformed `scope`, `scopes`, `tools`, `profiles` and `lanes` allow nothing.
     """
     _check(payload)
     subject, expires = payload.get("sub"), payload.get("exp")
     name, ends = None if subject is None else str(subject), None if expires is None else float(expires)
-    return Claims(name, _scopes(payload), ends, _tools(payload), person=payload.get("actor") == "person", task=_task(payload))
+    return Claims(
+        name,
+        _scopes(payload),
+        ends,
+        _patterns(payload, "tools"),
+        _patterns(payload, "profiles"),
+        _patterns(payload, "lanes"),
+        person=payload.get("actor") == "person",
+        task=_task(payload),
+    )
 
 
 def _check(payload: Mapping[str, Any]) -> None:
@@ -76,10 +89,10 @@ def _scopes(payload: Mapping[str, Any]) -> frozenset[str] | None:
     return frozenset.intersection(*given) if given else None
 
 
-def _tools(payload: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the patterns. A word that no tool can match allows nothing."""
-    named = payload.get("tools", _ABSENT)
-    return None if named is _ABSENT else tuple(word for word in _words(named) if _TOOL_PATTERN.fullmatch(word))[:MAX_TOOLS]
+def _patterns(payload: Mapping[str, Any], claim: str) -> tuple[str, ...] | None:
+    """Return the patterns of a claim. A word that no name can match allows nothing."""
+    named = payload.get(claim, _ABSENT)
+    return None if named is _ABSENT else tuple(word for word in _words(named) if _PATTERN.fullmatch(word))[:MAX_PATTERNS]
 
 
 def _task(payload: Mapping[str, Any]) -> str | None:

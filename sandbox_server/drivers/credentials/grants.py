@@ -29,6 +29,10 @@ class Grant:
     """The share link that it came from, without which it is void."""
     handoff: str | None = None
     """The handoff that it was made for, with which it ends."""
+    profiles: tuple[str, ...] | None = None
+    """Patterns of the only allowed browser profiles; None if it is not limited to profiles."""
+    lanes: tuple[str, ...] | None = None
+    """Patterns of the only allowed lanes of the browser; None if it is not limited to lanes."""
     person: bool | None = None
     """Whether a person bears it; None if its use decides: a signed-in browser is a person's."""
 
@@ -44,8 +48,8 @@ class Grant:
     def loads(cls, text: bytes) -> "Grant":
         """Decode the output of `dumps`; raises ValueError, TypeError or KeyError for anything else."""
         values = json.loads(text)
-        tools = values.get("tools")
-        return cls(**values | {"scopes": frozenset(values["scopes"]), "tools": None if tools is None else tuple(tools)})
+        lists = {name: None if values.get(name) is None else tuple(values[name]) for name in ("tools", "profiles", "lanes")}
+        return cls(**values | {"scopes": frozenset(values["scopes"]), **lists})
 
 
 def is_prefix(text: str) -> bool:

@@ -45,6 +45,11 @@ class Revoked:
         for name in [each for each in self._ends if each.startswith(prefix)]:
             self._ends.pop(name).set()
 
+    def forget(self) -> None:
+        """End all open connections of sessions, and read the file again at the next use."""
+        self.disconnect("")
+        self._until = None
+
     def _live(self) -> dict[str, float]:
         if self._until is None:
             self._until = self._file.read() or {}

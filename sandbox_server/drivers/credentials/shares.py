@@ -67,6 +67,10 @@ class PortShares:
         """Return the link of a token, if it is valid."""
         return self._live().get(_digest(token))
 
+    def forget(self) -> None:
+        """Read the file again at the next use."""
+        self._by_digest = None
+
     def holds(self, share_id: str) -> bool:
         """Whether a link is valid."""
         return any(share.id == share_id for share in self._live().values())

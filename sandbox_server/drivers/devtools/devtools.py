@@ -105,6 +105,13 @@ class Devtools:
         if not self.live and (self.rules or self._wanted()):
             self._tasks.start(self._connect_soon(), name="DevTools")
 
+    async def forget(self) -> None:
+        """Drop what was logged, and every rule, also for the next server."""
+        self.traffic, self.console, self.rules = Traffic(), Console(), Interception()
+        if self._kept:
+            async with self._keeping:
+                await asyncio.to_thread(self._kept.write, self.rules)
+
     def hide(self, page: str) -> None:
         """Leave a page out of all logs, and drop what was logged of it."""
         self.targets.hide(page)

@@ -80,6 +80,10 @@ class FileAccess:
         answer = await self._do({"op": "open", "path": path})
         return OpenFile(self._descriptor(answer, path), _status(answer.header), self.files.threads)
 
+    async def begin(self, path: str) -> int:
+        """Put an empty file at `path`, and return a descriptor to write it, which the caller closes."""
+        return self._descriptor(await self._do({"op": "begin", "path": path, "parents": True}), path)
+
     async def stage(self, path: str, *, parents: bool = True, if_match: str | None = None) -> StagedFile:
         """Begin a file that replaces the one at `path` when it is committed."""
         answer = await self._do({"op": "stage", "path": path, "parents": parents, "if_match": if_match})

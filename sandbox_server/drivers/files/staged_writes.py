@@ -85,6 +85,18 @@ def commit_staged(request: WorkerFrame) -> WorkerFrame:
     return WorkerFrame(describe(commit(request.fds[0], prepare(request.header), request.header)))
 
 
+def begin(request: WorkerFrame) -> WorkerFrame:
+    """Put an empty file at `path`, and pass on its descriptor for writing: what is written shows at once.
+
+    The file is opened by its name, because not every kernel can give the unnamed file one.
+    """
+    target = prepare(request.header)
+    with staged(target) as fd:
+        commit(fd, target, request.header)
+    kept, status = open_regular(target, os.O_WRONLY)
+    return WorkerFrame(describe(status), fds=[kept])
+
+
 def prepare(header: dict[str, Any]) -> str:
     """Return the path to write, with symlinks resolved; with `parents`, make its directory."""
     target = resolve(header["path"])
@@ -276,4 +288,4 @@ def _write_all(fd: int, content: bytes) -> None:
         left = left[os.write(fd, left) :]
 
 
-OPERATIONS = {"write": write, "stage": stage, "commit": commit_staged}
+OPERATIONS = {"write": write, "begin": begin, "stage": stage, "commit": commit_staged}

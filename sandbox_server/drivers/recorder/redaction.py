@@ -53,7 +53,13 @@ class Redaction:
     """Knows `secrets`: no text that it lets through holds one of them."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        longest_first = sorted({secret for secret in secrets if len(secret) >= MIN_SECRET}, key=len, reverse=True)
+        self._learned: set[str] = set()
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Take these out as well from now on."""
+        self._learned |= {secret for secret in secrets if len(secret) >= MIN_SECRET}
+        longest_first = sorted(self._learned, key=len, reverse=True)
         self._secrets = patterns.compile("|".join(map(patterns.escape, longest_first))) if longest_first else None
         self._tail = max(TAIL, *(len(secret) for secret in longest_first), 0)
 

@@ -55,6 +55,10 @@ class SecretSources:
         found = await store(source.place)
         return FetchedValue(found.value, min(found.until or float("inf"), self._clock() + self._cache_seconds))
 
+    def forget(self) -> None:
+        """Forget the container's environment and every store, with the credentials for them."""
+        self._environ, self._stores = {}, {}
+
     def _of_environment(self, source: SecretSource) -> FetchedValue:
         value = self._environ.get(source.place["place"])
         if not value:

@@ -3,7 +3,8 @@
 `<name>.command` holds the next command: token, how to follow links, directory, what to do without it, text, and what is run in place of
 the text where that is only shown, each ended by a NUL; before the first command it holds the nonce and a newline. `<name>.begun` holds the
 token of the command that began last, `<name>.status` token, exit code and directory of the one that ended last. `<name>.variables` holds
-the exported variables at the last prompt, as bash declares them; a new shell takes over those that it finds there.
+the exported variables at the last prompt, as bash declares them; a new shell takes over those that it finds there. `<name>.screen` holds
+what a new shell shows first.
 They are in a directory of the agent's, so they are made and read by file workers; the command file stays open here to be written at once.
 """
 
@@ -131,10 +132,14 @@ class CommandFile:
         """Have the shell that is about to start export what another one did; raises FileError."""
         await self._access.write(f"{self.path}.variables", variables, mode=0o600)
 
+    async def leave_screen(self, screen: bytes) -> None:
+        """Have the shell that is about to start show this first; raises FileError."""
+        await self._access.write(f"{self.path}.screen", screen, mode=0o600)
+
     async def remove(self) -> None:
         """Delete the files."""
         self.close()
-        for ending in ("command", "begun", "status", "variables"):
+        for ending in ("command", "begun", "status", "variables", "screen"):
             await self._access.delete(f"{self.path}.{ending}", missing_ok=True)
 
     def close(self) -> None:

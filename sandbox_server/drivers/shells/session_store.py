@@ -26,6 +26,10 @@ class StoredSession:
     input_at: str = ""
     """When something was last run or typed in it, ISO 8601; empty where nothing was."""
     input_by_person: bool = False
+    variables: str = ""
+    """What its next shell exports, as bash declares it, where that is not open yet."""
+    screen: str = ""
+    """What its next shell shows first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,12 @@ class ShellStore:
 
     def write(self, sessions: Iterable[StoredSession], gone: Iterable[str]) -> None:
         """Replace everything."""
-        self._file.write({"sessions": [dataclasses.asdict(session) for session in sessions], "gone": list(gone)})
+        self._file.write(encode(StoredSessions(list(sessions), list(gone))))
+
+
+def encode(stored: StoredSessions) -> dict[str, object]:
+    """Return what the file holds."""
+    return {"sessions": [dataclasses.asdict(session) for session in stored.sessions], "gone": stored.gone}
 
 
 def _stored(entry: dict[str, object]) -> StoredSession:

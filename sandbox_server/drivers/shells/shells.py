@@ -15,9 +15,11 @@ from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells.commands import CommandFile, Recall, ShellCommand
 from sandbox_server.drivers.shells.meanwhile import MeanwhileServers
+from sandbox_server.drivers.shells.proc_fields import FIELDS
 from sandbox_server.drivers.shells.shell_integration import Mark, MarkParser
 from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.drivers.shells.tmux import Pane, PaneStart, Tmux
+from sandbox_server.drivers.shells.waiting_program import WaitingProgram, waiting_program
 from sandbox_server.drivers.spawn.process import Exit, Processes
 
 BASHRC = str(Path(__file__).parent / "setup" / "bashrc")
@@ -29,20 +31,20 @@ _DISCARD_LINE = b" \x05\x15"
 """Keys that leave the line empty; on one that is empty they do not ring the bell."""
 _SIGNAL_SECONDS = 20.0
 
-# The terminal's foreground process group and the shell's own are in /proc/PID/stat, after a name that may hold anything. gVisor leaves the
-# first out: there it is taken for the session's latest group, and the shell is always interrupted, which may be what has the terminal.
-_SIGNAL = """
-latest() {
+# The terminal's foreground process group and the shell's own are among them. gVisor leaves the first out: there it is taken for the
+# session's latest group, and the shell is always interrupted, which may be what has the terminal.
+_SIGNAL = f"""{FIELDS}
+latest() {{
     found=$2
-    for stat in /proc/[0-9]*/stat; do
-        { read -r line < "$stat"; } 2>/dev/null || continue
-        set -- "$1" "$2" ${line##*) }
+    for entry in /proc/[0-9]*; do
+        fields_of "${{entry#/proc/}}" || continue
+        set -- "$1" "$2" $fields
         if [ "$3" != Z ] && [ "$6" = "$1" ] && [ "$5" -gt "$found" ]; then found=$5; fi
     done
     echo "$found"
-}
-read -r line < "/proc/$1/stat" || exit 3
-set -- "$1" "$2" ${line##*) }
+}}
+fields_of "$1" || exit 3
+set -- "$1" "$2" $fields
 front=$8
 [ "$front" -gt 0 ] || front=$(latest "$6" "$5")
 if [ "$front" = "$5" ]; then echo shell; else echo group; fi
@@ -52,6 +54,31 @@ kill -s "$2" -- "-$front"
 [ "$8" -gt 0 ] && [ "$2" = INT ] || kill -s INT "$1"
 """
 _KILL_SHELL = 'kill -s KILL "$1"'
+
+# The shell goes first, which then starts nothing more. What it has just started may be in no process group of its own yet.
+_KILL_SESSION = f"""{FIELDS}
+ignores_hang_ups() {{
+    while read -r name value; do
+        case $name$value in SigIgn:*[13579bdf]) return 0 ;; esac
+    done 2>/dev/null < "/proc/$1/status"
+    return 1
+}}
+fields_of "$1" || exit 3
+set -- "$1" $fields
+session=$5
+[ "$7" -gt 0 ] && kill -s KILL -- "-$7"
+kill -s KILL "$1"
+for round in 1 2 3; do
+    left=
+    for entry in /proc/[0-9]*; do
+        pid=${{entry#/proc/}}
+        fields_of "$pid" || continue
+        set -- $fields
+        if [ "$4" = "$session" ] && [ "$1" != Z ] && ! ignores_hang_ups "$pid" && kill -s KILL "$pid"; then left=1; fi
+    done
+    [ "$left" ] || exit 0
+done
+"""
 
 type Foreground = Literal["shell", "group", "gone"]
 """Who has the terminal: the shell itself, another process group, or nobody because the shell is gone."""
@@ -94,6 +121,8 @@ class ShellStart:
     links: Literal["follow", "keep"] = "follow"
     environment: Mapping[str, str] | None = None
     variables: bytes = b""
+    screen: bytes = b""
+    """What it shows first."""
     bare: bool = False
     """Whether the account's start-up files are left out."""
 
@@ -165,6 +194,10 @@ class LiveShell:
         await self._opened.capture(unmarked)
         return screens[0]
 
+    async def waiting(self) -> WaitingProgram | None:
+        """Find the program that waits for input from its terminal, if any, and if the kernel tells. One that stands still does not wait."""
+        return None if self.paused else await waiting_program(self._processes, self._opened.pid)
+
     async def recall(self) -> Recall:
         """Read what the shell has written down."""
         return await self._file.recall()
@@ -184,6 +217,10 @@ class LiveShell:
     async def kill(self) -> None:
         """Kill the shell itself."""
         await self._signal(_KILL_SHELL, "none")
+
+    async def kill_session(self) -> None:
+        """Kill who has the terminal, the shell itself, and all that it has started, but for what ignores hang-ups (`nohup`)."""
+        await self._signal(_KILL_SESSION, "none")
 
     async def close(self) -> None:
         """End the shell, close its terminal and delete its files."""
@@ -253,7 +290,7 @@ class TmuxShells:
 
     async def open(self, listener: ShellListener, start: ShellStart) -> LiveShell:
         """Open a shell; its first `ready` mark says that it takes commands. Raises Unavailable."""
-        shell = await self._prepare(listener, start.variables)
+        shell = await self._prepare(listener, start)
         tmux = self._meanwhile.server() if self._meanwhile and self._tmux.paused else self._tmux
         shell.pane = await tmux.open(self._spawn(shell, start), shell)
         return shell
@@ -278,10 +315,12 @@ class TmuxShells:
         shell.pane = await self._tmux.adopt(key.pane, key.pid, shell)
         return shell if shell.pane else None
 
-    async def _prepare(self, listener: ShellListener, variables: bytes) -> LiveShell:
+    async def _prepare(self, listener: ShellListener, start: ShellStart) -> LiveShell:
         shell = self._make(secrets.token_hex(8), secrets.token_hex(16), listener)
-        if variables:
-            await shell._file.leave_variables(variables)
+        if start.variables:
+            await shell._file.leave_variables(start.variables)
+        if start.screen:
+            await shell._file.leave_screen(start.screen)
         await shell._file.create(shell._nonce.encode() + b"\n")
         return shell
 

@@ -16,6 +16,8 @@ from sandbox_server.drivers.spawn import child_setup
 from sandbox_server.drivers.spawn.child_setup import Account
 
 LOOK_SECONDS = 2.0
+REST = 20
+"""A look is followed by so many times as long as it took: the agent decides how many processes there are to look at."""
 SHARE = 0.2
 """Share of one processor, over a look. Eight programs that compete for two processors get a quarter each."""
 LOOKS = 2
@@ -44,13 +46,15 @@ class BusyGroups:
     account: Account
     _before: Mapping[int, _Group] = field(default_factory=dict)
     _looked: float = field(default_factory=time.monotonic)
+    _rest: float = LOOK_SECONDS
 
     def keep(self) -> float:
         """Look, if it is time; return the seconds until the next look."""
-        if (passed := time.monotonic() - self._looked) < LOOK_SECONDS:
-            return LOOK_SECONDS - passed
+        if (passed := (begun := time.monotonic()) - self._looked) < self._rest:
+            return self._rest - passed
         self.look(passed)
-        return LOOK_SECONDS
+        self._rest = max(LOOK_SECONDS, REST * (self._looked - begun))
+        return self._rest
 
     def look(self, passed: float) -> None:
         """Lower the weight of groups that have kept computing; `passed` are the seconds since the look before."""

@@ -1,8 +1,8 @@
 """A zygote: a process that has imported what its programs need, and forks for each instead of starting anew.
 
-It takes requests from descriptor 3, a socket of the spawner. Each fork is a child of the spawner, which so sees its end
-and can end it. The zygote is the agent's program, so nothing that it says is trusted. The new process reports for
-itself on the request's socket, and Linux attests the sender.
+It takes requests from a socket of its parent, which is the spawner or the supervisor. Each fork is a child of that
+parent, which so sees its end and can end it. The zygote has fewer rights than its parent, so nothing that it says is
+trusted. The new process reports for itself on the request's socket, and Linux attests the sender.
 
 Only the standard library of Python 3.12 and later.
 """
@@ -56,18 +56,18 @@ def _thread_number() -> int:
     return place.value or 0
 
 
-def serve(outdated: Callable[[], bool]) -> Sequence[str] | None:
+def serve(outdated: Callable[[], bool], channel: int = CHANNEL) -> Sequence[str] | None:
     """Fork a process for every request. Returns twice: the request's arguments in a new process, None at the end.
 
     It ends when the spawner disconnects, or when the imports are `outdated`; then the waiting client gets an error.
     """
-    channel = socket.socket(fileno=CHANNEL)
+    requests = socket.socket(fileno=channel)
     while True:
-        packet, fds, _ = descriptor_passing.receive_fds(channel, descriptor_passing.MAX_PACKET, descriptor_passing.MAX_FDS)
+        packet, fds, _ = descriptor_passing.receive_fds(requests, descriptor_passing.MAX_PACKET, descriptor_passing.MAX_FDS)
         if not packet or outdated():
             return None
         if fork_beside() == 0:
-            channel.detach()  # closed with all the others
+            requests.detach()  # closed with all the others
             return _begin(fds)
         descriptor_passing.close_all(fds)
 

@@ -46,6 +46,11 @@ class ZygotePool:
         self._channels[name] = ours
         return theirs
 
+    def take(self, name: str, channel: socket.socket) -> None:
+        """Use the channel of a zygote that somebody else has started as a child of this process."""
+        channel.setblocking(False)
+        self._channels[name] = channel
+
     def close(self, name: str) -> None:
         """Let a zygote end. The processes that it forked live on."""
         if channel := self._channels.pop(name, None):

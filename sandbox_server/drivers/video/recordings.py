@@ -7,7 +7,7 @@ from collections import deque
 from types import TracebackType
 from typing import Self
 
-from sandbox_server.core.errors import Conflict, NotFound, ResourceExhausted
+from sandbox_server.core.errors import Conflict, Failure, NotFound, ResourceExhausted
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.video.recording import PictureSource, Recording, RecordingOptions, SoundSource
@@ -47,19 +47,20 @@ class Recordings:
     ) -> Recording:
         """Start a recording and return after its first frame. An existing file is replaced, missing directories are made.
 
-        Raises Conflict if a recording runs at the path or the file cannot be replaced, ResourceExhausted while
-        `MAX_RECORDINGS` run, Unavailable if there is no frame, and FileError.
+        Raises Conflict if a recording runs at the path, ResourceExhausted while `MAX_RECORDINGS` run, Unavailable if there
+        is no frame, and FileError.
         """
         access = self._files.access("record")
         place = self._place(path or self._new_path())
         self._require_room(place)
         await pictures.picture()  # before there is a file
-        with await access.stage(place) as staged:
-            status = await access.commit(staged, place)  # named at once: a recording can be played whatever happens
-            if os.fstat(staged.fd).st_ino != status.inode:
-                raise Conflict("a recording cannot take the place of this file; name another path", path=place)
+        fd = await access.begin(place)  # named at once: a recording can be played whatever happens
+        try:
             self._require_room(place)
-            recording = Recording(place, os.dup(staged.fd), options, pictures, sounds)
+        except Failure:
+            os.close(fd)
+            raise
+        recording = Recording(place, fd, options, pictures, sounds)
         self._running.append(recording)
         self._tasks.start(self._run(recording), name="recording")
         try:

@@ -78,6 +78,11 @@ class BindingStore:
             self._write(sandbox_id, made)
         return made
 
+    def forget(self) -> None:
+        """Read the file at the next use, and take the id from there alone."""
+        with self._changing:
+            self._given_id = self._state = None
+
     def _loaded(self) -> tuple[str, SandboxBinding]:
         if self._state is None:
             with self._changing:

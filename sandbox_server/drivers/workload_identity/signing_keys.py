@@ -55,6 +55,9 @@ class KeyStore(Protocol):
     def rotate(self) -> SigningKey:
         """Replace the key that signs. Raises Conflict where that is not ours to do."""
 
+    def forget(self) -> None:
+        """Read the file again at the next use."""
+
 
 class ContainerKeys:
     """A key of this container's own, made when it is first needed, in a file of the user control.
@@ -88,6 +91,11 @@ class ContainerKeys:
             if len(kept) >= MAX_RETIRED:
                 raise ResourceExhausted(f"{MAX_RETIRED} retired keys are still published", retry_after=self._lifetime, limit=MAX_RETIRED)
             return self._write(_made(), [{"jwk": key.jwk, "until": self._now() + self._lifetime}, *kept])
+
+    def forget(self) -> None:
+        """Read the file again at the next use."""
+        with self._changing:
+            self._state = None
 
     def _published(self, retired: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [each for each in retired if each["until"] > self._now()]
@@ -128,6 +136,11 @@ class OwnersKeys:
         """Raise Conflict: the owner replaces the file."""
         raise Conflict("the key is the owner's: replace IDENTITY_KEY_FILE, keep the old public key in it, and restart the container")
 
+    def forget(self) -> None:
+        """Read the file again at the next use."""
+        with self._reading:
+            self._keys = None
+
     def _load(self) -> tuple[SigningKey, list[dict[str, str]]]:
         with self._reading:
             if self._keys is None:
@@ -136,6 +149,12 @@ class OwnersKeys:
                 except (OSError, ValueError) as error:
                     raise Unavailable(f"IDENTITY_KEY_FILE cannot be used: {_reason(error)}") from None
             return self._keys
+
+
+def stored_key(pem: str | None = None) -> str:
+    """Return the content of the file of `ContainerKeys` with this private key in PEM, else with a new one. Raises ValueError."""
+    key = _made() if pem is None else _signing_key(_private_key(pem))
+    return json.dumps({"private": _pem_of(key.private), "retired": []})
 
 
 def _reason(error: Exception) -> str:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -44,6 +45,11 @@ class TokenFiles:
     def renew(self) -> None:
         """Write the files now, because what the tokens say has changed."""
         self._renewed.set()
+
+    def withdraw(self) -> None:
+        """Remove the files until they are written again."""
+        for name in self._files:
+            Path(self._directory, name).unlink(missing_ok=True)
 
     async def _keep(self) -> None:
         while True:

@@ -43,11 +43,20 @@ class IssuedToken:
 class TokenIssuer:
     """Issues tokens about this sandbox, and verifies its own. The calls block for a signature."""
 
-    def __init__(self, issuer: Issuer, keys: KeyStore, bindings: BindingStore, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        issuer: Issuer,
+        keys: KeyStore,
+        bindings: BindingStore,
+        now: Callable[[], float] = time.time,
+        may_issue: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`may_issue` raises a Failure while no token may be issued."""
         self.issuer = issuer
         self.keys = keys
         self._bindings = bindings
         self.now = now
+        self._may_issue = may_issue
 
     @property
     def subject(self) -> str:
@@ -63,7 +72,11 @@ class TokenIssuer:
         }
 
     def issue(self, audiences: Sequence[str], claims: Mapping[str, Any] | None = None, ends_by: float | None = None) -> IssuedToken:
-        """Sign a token for these audiences. `claims` replace those about the sandbox; it ends at `ends_by` at the latest."""
+        """Sign a token for these audiences. `claims` replace those about the sandbox; it ends at `ends_by` at the latest.
+
+        Raises a Failure while none may be issued.
+        """
+        self._may_issue()
         import jwt
 
         issued_at = int(self.now())

@@ -1,6 +1,7 @@
 """The screen: its size, which RandR changes at run time, and screenshots."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from sandbox_server.core.errors import Conflict, ResourceExhausted
 from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.x11 import screenshot
 from sandbox_server.drivers.x11.connection import Display, X11Connection
+from sandbox_server.drivers.x11.damage import Damage
 from sandbox_server.drivers.x11.screenshot import Format, Size, X11Cursor
 from sandbox_server.drivers.x11.shm import Segment
 
@@ -61,6 +63,8 @@ class X11Screen:
     def __init__(self, name: str) -> None:
         self._connection = X11Connection(name, opened=self._opened)
         self._segment: Segment | None = None
+        self._damage: Damage | None = None
+        self._life, self._changes = "", 0
         self._wanted: Size | None = None
         self._encoders = ThreadPoolExecutor(2, "pictures")
         self._free = asyncio.Semaphore(MAX_PICTURES)
@@ -85,6 +89,10 @@ class X11Screen:
         await self._connection.call(lambda display: resize(display, size))
         self._wanted = size
 
+    async def version(self, variant: str) -> str:
+        """Return an entity tag of what the screen shows, with its quotes. It changes once something was drawn or the pointer moved."""
+        return await self._connection.call(lambda display: self._version(display, variant))
+
     async def pixels(self) -> tuple[bytes, Size]:
         """Return the whole screen in the format of `Segment.grab`, without the cursor."""
         return await self._connection.call(self._grab_all)
@@ -94,9 +102,16 @@ class X11Screen:
         return await self._connection.call(lambda display: self._picture(display, region, cursor=cursor))
 
     async def shoot(
-        self, form: Format, *, quality: int | None = None, region: ScreenRegion | None = None, scale: float = 1.0, cursor: bool = True
+        self,
+        form: Format,
+        *,
+        quality: int | None = None,
+        region: ScreenRegion | None = None,
+        scale: float = 1.0,
+        size: Size | None = None,
+        cursor: bool = True,
     ) -> Shot:
-        """Take a screenshot and encode it. Raises ResourceExhausted at the limit of concurrent ones."""
+        """Take a screenshot and encode it, scaled by a factor or to a size. Raises ResourceExhausted at the limit of concurrent ones."""
         try:
             async with asyncio.timeout(BUSY_SECONDS):
                 await self._free.acquire()
@@ -104,7 +119,7 @@ class X11Screen:
             raise ResourceExhausted(f"at most {MAX_PICTURES} screenshots can be taken at once", retry_after=1) from None
         try:
             taken, screen = await self.grab(region, cursor=cursor)
-            return await in_thread(_shot, taken, screen, form, quality, scale, executor=self._encoders)
+            return await in_thread(_shot, taken, screen, form, quality, size or scale, executor=self._encoders)
         finally:
             self._free.release()
 
@@ -124,9 +139,18 @@ class X11Screen:
 
     def _opened(self, display: Display) -> None:
         self._segment = None
+        self._damage = None
         display.xfixes_query_version()  # before that, the X server refuses requests for the cursor
         if self._wanted and _size(display) != self._wanted:
             resize(display, self._wanted)
+
+    def _version(self, display: Display, variant: str) -> str:
+        if self._damage is None:
+            self._damage, self._life = Damage(display), secrets.token_hex(4)
+        if self._damage.fetch():
+            self._changes += 1
+        pointer, size = display.screen().root.query_pointer(), _size(display)
+        return f'"{self._life}-{self._changes}-{size[0]}x{size[1]}-{pointer.root_x},{pointer.root_y}-{variant}"'
 
     def _grab_all(self, display: Display) -> tuple[bytes, Size]:
         width, height = _size(display)
@@ -218,8 +242,8 @@ def _check_region(region: ScreenRegion, screen: Size) -> ScreenRegion:
     return region
 
 
-def _shot(taken: Image.Image, screen: Size, form: Format, quality: int | None, scale: float) -> Shot:
-    made = screenshot.scaled(taken, scale)
+def _shot(taken: Image.Image, screen: Size, form: Format, quality: int | None, scale: float | Size) -> Shot:
+    made = screenshot.resized(taken, scale) if isinstance(scale, tuple) else screenshot.scaled(taken, scale)
     return Shot(screenshot.encode(made, form, quality), made.size, screen)
 
 

@@ -54,9 +54,11 @@ def encode(picture: Image.Image, form: Format, quality: int | None) -> bytes:
     return written.getvalue()
 
 
+def resized(picture: Image.Image, size: Size) -> Image.Image:
+    """Scale an image to a size, each side for itself."""
+    return picture if picture.size == size else picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
+
+
 def scaled(picture: Image.Image, factor: float) -> Image.Image:
     """Scale an image. No side gets shorter than one pixel."""
-    if factor == 1:
-        return picture
-    size = (max(1, round(picture.width * factor)), max(1, round(picture.height * factor)))
-    return picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    return resized(picture, (max(1, round(picture.width * factor)), max(1, round(picture.height * factor))))

@@ -1,5 +1,7 @@
 """The windows on the screen, as the window manager reports them (EWMH, Extended Window Manager Hints 1.5)."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +9,7 @@ from Xlib import Xatom, error
 
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11.connection import Display, X11Connection
+from sandbox_server.drivers.x11.window_changes import WindowPlace, WindowState, close, set_place, set_state
 from sandbox_server.drivers.x11.window_focus import activate, focus_at
 from sandbox_server.drivers.x11.window_properties import atom, last_numbers, numbers, text
 
@@ -28,6 +31,7 @@ class X11Window:
     focused: bool
     hidden: bool
     """Minimised, or on another desktop."""
+    state: WindowState
     x: int
     y: int
     width: int
@@ -64,6 +68,23 @@ class X11Windows:
         await self._connection.call(lambda display: activate(display, xid))
         return await self.read(xid)
 
+    async def set_state(self, xid: int, state: WindowState) -> None:
+        """Ask the window manager for a state, which it gives asynchronously. Raises Conflict if the window is gone."""
+        await self._ask(xid, lambda display: set_state(display, xid, state))
+
+    async def set_place(self, xid: int, place: WindowPlace) -> None:
+        """Ask it to move and resize a window, as it does asynchronously. Raises Conflict if the window is gone."""
+        await self._ask(xid, lambda display: set_place(display, xid, place))
+
+    async def close(self, xid: int) -> None:
+        """Ask a window's program to close it, which it may refuse. Raises Conflict if the window is gone."""
+        await self._ask(xid, lambda display: close(display, xid))
+
+    async def _ask(self, xid: int, ask: Callable[[Display], None]) -> None:
+        await self.read(xid)
+        with _gone(xid):
+            await self._connection.call(ask)
+
     async def focus_at(self, x: int, y: int) -> None:
         """Focus and raise the window at a point of the screen, in pixels, as a click there does. Raises Unavailable without a display."""
         await self._connection.call(lambda display: focus_at(display, x, y))
@@ -80,14 +101,21 @@ def _all(display: Display) -> list[X11Window]:
     return found
 
 
+@contextmanager
+def _gone(xid: int) -> Iterator[None]:
+    """Raise the X server's error for a window that does not exist as Conflict."""
+    try:
+        yield
+    except (error.BadWindow, error.BadDrawable):
+        raise Conflict(f"the window {xid:#x} is gone: read the elements again") from None
+
+
 def _read_window(display: Display, xid: int) -> X11Window:
     window = display.create_resource_object("window", xid)
-    try:
+    with _gone(xid):
         geometry = window.get_geometry()
         corner = window.translate_coords(display.screen().root, 0, 0)
         return _window(display, window, geometry, corner)
-    except (error.BadWindow, error.BadDrawable):
-        raise Conflict(f"the window {xid:#x} is gone: read the elements again") from None
 
 
 def _manager(display: Display) -> str | None:
@@ -113,11 +141,21 @@ def _window(display: Display, window: Any, geometry: Any, corner: Any) -> X11Win
         dialog=atom(display, "_NET_WM_WINDOW_TYPE_DIALOG") in kinds,
         focused=window.id in _values(display, display.screen().root, "_NET_ACTIVE_WINDOW"),
         hidden=atom(display, "_NET_WM_STATE_HIDDEN") in states,
+        state=_state(display, states),
         x=-corner.x,
         y=-corner.y,
         width=geometry.width,
         height=geometry.height,
     )
+
+
+def _state(display: Display, states: list[int]) -> WindowState:
+    if atom(display, "_NET_WM_STATE_HIDDEN") in states:
+        return "minimized"
+    if atom(display, "_NET_WM_STATE_FULLSCREEN") in states:
+        return "fullscreen"
+    maximized = {atom(display, "_NET_WM_STATE_MAXIMIZED_VERT"), atom(display, "_NET_WM_STATE_MAXIMIZED_HORZ")}
+    return "maximized" if maximized <= set(states) else "normal"
 
 
 def _title(display: Display, window: Any) -> str:

@@ -11,15 +11,15 @@ from pydantic import BaseModel
 
 from sandbox_server.core import Call, Failure
 from sandbox_server.core.approval import ApprovalDecision, ApprovalDenied
+from sandbox_server.core.caller_presence import while_connected
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.identity import SERVER
 from sandbox_server.core.operation import Operation
-from sandbox_server.core.tasks import start_task
 from sandbox_server.drivers.shells.command_effects import UNCLEAR_ACT, acts_of
 from sandbox_server.features.approvals.browser_gate import BrowserGate
 from sandbox_server.features.approvals.gate import HINT, ApprovalGate, GatedAct
 from sandbox_server.features.approvals.policy import MAX_TEXT, ApprovalMatch, ApprovalPolicy, ApprovalRule
-from sandbox_server.features.approvals.shell_lines import TERMINAL, TYPING, GivenLine, TypedLines, line_of
+from sandbox_server.features.approvals.shell_lines import REFUSED, TYPING, GivenLine, TypedLines, line_of
 
 BLOCKED = ("ERR_BLOCKED_BY_CLIENT", "Failed to fetch")
 """What pages and scripts that fail for a request that was not admitted are told."""
@@ -47,8 +47,9 @@ class ApprovalGuard:
             return await self._browse(proceed)
         if not self._gate.guards("shell"):
             return await proceed()
-        if called.name == TERMINAL:
-            raise ApprovalDenied("rules guard the shells: a program opens no terminal", hint="Use POST /v1/shell/exec or shell/write.")
+        if called.name in REFUSED:
+            said, hint = REFUSED[called.name]
+            raise ApprovalDenied(f"rules guard the shells: {said}", hint=hint)
         if request is not None and called.name in TYPING:
             return await self._type(called, request, call, proceed)
         if request is not None and (line := line_of(called.name, request, self._workspace)):
@@ -122,15 +123,4 @@ def _exactly(text: str) -> str:
 
 async def _while_connected(call: Call, asking: Awaitable[ApprovalDecision]) -> ApprovalDecision:
     """Wait for the decision, as long as the caller is there. The question of a caller who has gone is withdrawn."""
-    if call.disconnected is None:
-        return await asking
-    deciding, leaving = start_task(asking), start_task(call.disconnected())
-    try:
-        await asyncio.wait([deciding, leaving], return_when=asyncio.FIRST_COMPLETED)
-        if not deciding.done():
-            raise ApprovalDenied("the caller has disconnected", hint=HINT)
-        return await deciding
-    finally:
-        for task in (deciding, leaving):
-            task.cancel()
-        await asyncio.wait([deciding, leaving])
+    return await while_connected(call, asking, ApprovalDenied("the caller has disconnected", hint=HINT))

@@ -7,15 +7,27 @@ from typing import Any
 
 from pydantic import BaseModel
 
-LINE_FIELDS = {"bash.exec": "command", "shell.exec_command": "command", "shell.execute_bash": "cmd", "sandbox.register_hook": "command"}
+LINE_FIELDS = {
+    "bash.exec": "command",
+    "shell.exec_command": "command",
+    "shell.execute_bash": "cmd",
+    "screen.launch_program": "command",
+    "sandbox.register_hook": "command",
+}
 """The field with the line, by operation."""
 PROGRAM = "mcp.add_mcp_server"
 """The operation that starts a program with arguments, when it is first needed."""
 DIRECTORY_FIELDS = ("exec_dir", "cwd")
+_IN_WORKSPACE = {"screen.launch_program", "sandbox.register_hook"}
 TYPING = frozenset({"shell.write_to_process", "bash.write"})
 """Operations that type into a running program, which may be a shell."""
 TERMINAL = "shell.terminal"
 """The socket through which programs type keys."""
+REFUSED = {
+    TERMINAL: ("a program opens no terminal", "Use POST /v1/shell/exec or shell/write."),
+    "checkpoints.start_checkpoint_program": ("a program starts nothing of a checkpoint by its number", "Use POST /v1/bash/exec."),
+}
+"""Operations that run lines which their requests do not hold, each with what is said of it and what to use."""
 _SHELLS = {"ENV", "PATH", "IFS", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "PAGER", "EDITOR", "VISUAL", "BROWSER"}
 _LANGUAGES = {"NODE_OPTIONS", "PERL5OPT", "PERL5LIB", "RUBYOPT", "PYTHONSTARTUP", "PYTHONPATH"}
 RUN_VARIABLES = frozenset(_SHELLS | _LANGUAGES)
@@ -53,7 +65,7 @@ def line_of(operation: str, request: BaseModel, workspace: str) -> GivenLine | N
     given: dict[str, Any] = {field: getattr(request, field, None) for field in (name, *DIRECTORY_FIELDS, "session_id", "id", "env")}
     directory = given["exec_dir"] or given["cwd"]
     session = given["session_id"] or given["id"] or ""
-    if directory is None and (operation == "sandbox.register_hook" or (operation == "bash.exec" and not session)):
+    if directory is None and (operation in _IN_WORKSPACE or (operation == "bash.exec" and not session)):
         directory = workspace
     variables: dict[str, Any] = given["env"] or {}
     assigned = [f"{name}={shlex.quote(str(value or ''))}" for name, value in sorted(variables.items())]

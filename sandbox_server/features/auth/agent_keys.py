@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Model, Scope, operation
+from sandbox_server.core import Call, Model, PermissionDenied, Scope, operation
 from sandbox_server.core.identity import EXPIRES
 from sandbox_server.drivers.credentials.agent_keys import AgentKey, AgentKeys
 from sandbox_server.drivers.credentials.names import is_owner
@@ -59,6 +59,10 @@ class AgentKeyList:
 
         A caller with a signed token makes keys that end with that token, and allow no more than it does.
         """
+        if call.caller.profiles is not None:
+            raise PermissionDenied("a token that names browser profiles makes no keys, which would be for all of them")
+        if call.caller.lanes is not None:
+            raise PermissionDenied("a token that names lanes makes no keys, which would be for all of them")
         scopes = AGENT_SCOPES & call.caller.scopes
         key, text = await asyncio.to_thread(
             self._keys.create, scopes, self._seconds(request.ttl, call), caller=call.caller.name, label=request.label

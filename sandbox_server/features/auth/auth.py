@@ -21,7 +21,7 @@ from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.credentials import ANYONE, NOBODY, Credentials, Identity
 from sandbox_server.features.auth.origin import is_allowed, is_own
 from sandbox_server.features.auth.original import Original
-from sandbox_server.features.auth.paths import OPEN, is_probe, scope_for
+from sandbox_server.features.auth.paths import OPEN, is_probe, scope_for, shows_screen
 from sandbox_server.features.auth.previews import is_editor, own_address, shares_origin
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import AuthSettings as AuthSettings
@@ -115,7 +115,18 @@ class Auth:
         ends = float(expires) if expires else None
         ttl = ttl if ends is None else min(ttl, max(1.0, ends - self._now()))
         handoff = call.headers.get(HANDOFF) or None
-        grant = Grant(bearer_of(call.caller.name), scopes, request.path_prefix, ends, call.caller.tools, person=person, handoff=handoff)
+        caller = call.caller
+        grant = Grant(
+            bearer_of(caller.name),
+            scopes,
+            request.path_prefix,
+            ends,
+            caller.tools,
+            profiles=caller.profiles,
+            lanes=caller.lanes,
+            person=person,
+            handoff=handoff,
+        )
         ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses, maker=call.caller.name, person=call.caller.person)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
@@ -211,7 +222,7 @@ class Auth:
         spent = identity.via == "bearer" or self._credentials.own_bearer(original)
         grant = identity.grant
         return {
-            **Caller(grant.caller, grant.scopes, grant.tools, person=identity.person).headers(),
+            **Caller(grant.caller, grant.scopes, grant.tools, grant.profiles, grant.lanes, person=identity.person).headers(),
             EXPIRES.title(): "" if grant.expires is None else f"{math.floor(grant.expires)}",
             HANDOFF.title(): grant.handoff or "",
             "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),
@@ -272,6 +283,10 @@ def _check_path(identity: Identity, original: Original) -> None:
         raise PermissionDenied(f"this needs the scope '{scope}'")
     if scope is not None and identity.grant.tools is not None:
         raise PermissionDenied("this token allows only the tools that it names")
+    if shows_screen(original.path) and original.port is None and identity.grant.profiles is not None:
+        raise PermissionDenied("a token that names browser profiles sees their pages, and not the screen")
+    if shows_screen(original.path) and original.port is None and identity.grant.lanes is not None:
+        raise PermissionDenied("a token that names lanes sees their pages, and not the screen")
 
 
 def _editor_elsewhere(original: Original) -> Reply[dict[str, str]]:

@@ -64,11 +64,12 @@ class Credentials:
         api_key: str | None,
         session_ttl: float,
         preview_domain: str | None = None,
+        agent_profiles: tuple[str, ...] | None = None,
         is_asked: Callable[[str], bool] = lambda _: False,
         task_called: Callable[[str, str, float | None], None] = lambda *_: None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Make it. `is_asked` tells whether a handoff is open.
+        """Make it. `is_asked` tells whether a handoff is open. `agent_profiles` limits the token inside the box and the keys of agents.
 
         `task_called` is told of each call with a token that names its task: the caller, the task, the end of the token.
         """
@@ -81,9 +82,18 @@ class Credentials:
         self._api_key = api_key
         self._session_ttl = session_ttl
         self._preview_domain = preview_domain
+        self._agent_profiles = agent_profiles
         self._is_asked = is_asked
         self._task_called = task_called
         self._now = now
+
+    def renew(self, tokens: Tokens) -> None:
+        """Recognise what the keyring's files hold now, and `tokens`. Everything that was recognised before is refused."""
+        self._tokens, self._api_key = tokens, None
+        for derived in ("_keys", "_seal"):
+            self.__dict__.pop(derived, None)
+        for kept in (self._agent_keys, self._shares, self._revoked):
+            kept.forget()
 
     async def identify(self, original: Original) -> Identity:
         """Identify the caller; raises Unauthenticated.
@@ -137,7 +147,15 @@ class Credentials:
         scopes = ALL_SCOPES if claims.scopes is None else claims.scopes & ALL_SCOPES
         if claims.task:
             self._task_called(name_of(claims.subject), claims.task, claims.expires)
-        grant = Grant(name_of(claims.subject), scopes, expires=claims.expires, tools=claims.tools, person=claims.person)
+        grant = Grant(
+            name_of(claims.subject),
+            scopes,
+            expires=claims.expires,
+            tools=claims.tools,
+            profiles=claims.profiles,
+            lanes=claims.lanes,
+            person=claims.person,
+        )
         return Identity(grant, "bearer")
 
     def _by_key(self, original: Original) -> Identity | None:
@@ -199,13 +217,15 @@ class Credentials:
     def _holder_of_agent_key(self, text: str) -> Grant | None:
         """Return the holder of an agent key, which is found by its hash."""
         key = self._agent_keys.find(text)
-        return Grant(key.name, AGENT_SCOPES & set(key.scopes), expires=key.expires, person=False) if key else None
+        if key is None:
+            return None
+        return Grant(key.name, AGENT_SCOPES & set(key.scopes), expires=key.expires, profiles=self._agent_profiles, person=False)
 
     @cached_property
     def _keys(self) -> list[tuple[bytes, Grant]]:
         holders = [
             (self._api_key or self._keyring.read("api-key"), Grant("key", ALL_SCOPES)),
-            (self._keyring.read("agent-token"), Grant("agent", AGENT_SCOPES, person=False)),
+            (self._keyring.read("agent-token"), Grant("agent", AGENT_SCOPES, profiles=self._agent_profiles, person=False)),
         ]
         return [(_digest(key), grant) for key, grant in holders if key]
 

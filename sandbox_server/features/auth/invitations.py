@@ -80,6 +80,10 @@ class Invitations:
 
         A guest has a name of their own, such as `guest:Mia#4bca12`, and may do at most what you may, for as long as you may.
         """
+        if call.caller.profiles is not None:
+            raise PermissionDenied("a token that names browser profiles invites nobody: guests see the screen")
+        if call.caller.lanes is not None:
+            raise PermissionDenied("a token that names lanes invites nobody: guests see the screen")
         scopes, now = SCOPES[request.access], self._now()
         if not scopes <= call.caller.scopes:
             raise PermissionDenied(f"you do not have the scope {min(scopes - call.caller.scopes)!r} yourself")

@@ -47,6 +47,11 @@ def scope_for(path: str) -> Scope | None:
     return next((scope for prefix, scope in _PAGES if _under(path, prefix)), "admin")
 
 
+def shows_screen(path: str) -> bool:
+    """Whether the path shows the whole screen for as long as its caller stays."""
+    return any(_under(path, prefix) for prefix in ("/stream", "/view", "/vnc", "/websockify"))
+
+
 def is_probe(path: str) -> bool:
     """Whether a request for the path says nothing about an agent."""
     return any(_under(path, prefix) for prefix in _PROBES)

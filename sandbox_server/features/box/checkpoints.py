@@ -9,6 +9,7 @@ from sandbox_server.core import Call, Caller, Model, ResourceExhausted, operatio
 from sandbox_server.core.control import Reach
 from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
 from sandbox_server.features.box.announcement import Announce, announce_nothing, told_of
+from sandbox_server.features.box.checkpoint_state import CheckpointStates
 from sandbox_server.features.box.renewal import ENDS, NOT_KEPT, Renewal, StoppedProcess
 
 CURRENT = "current"
@@ -225,7 +226,16 @@ class Checkpoints:
 
     tag = "checkpoints"
 
-    def __init__(self, box: BoxClient, renewal: Renewal, *, quota: int, announce: Announce = announce_nothing) -> None:
+    def __init__(
+        self,
+        box: BoxClient,
+        renewal: Renewal,
+        *,
+        quota: int,
+        announce: Announce = announce_nothing,
+        states: CheckpointStates | None = None,
+    ) -> None:
+        self._states = states
         self._announce = announce
         self._box = box
         self._renewal = renewal
@@ -238,11 +248,15 @@ class Checkpoints:
         What changed since the last checkpoint is copied while they go on. They stand still for what changed meanwhile, so that all of it
         is of one moment; files that programs were writing are as after a power cut. It takes room on the disk for the copy, where the
         filesystem cannot share it. The mode `stop` needs none and stops every program, the browser among them; it is refused while a
-        person holds the screen, the pages or the shells. Raises 429 where the quota is used up or the disk has no room.
+        person holds the screen, the pages or the shells. Beside files it keeps shells, tabs and which programs ran. Raises 429 where the
+        quota is used up or the disk has no room.
         """
         await self._check_quota()
         asked = {"label": request.label, "parent": request.parent, "who": call.caller.name, "mode": request.mode}
+        state = await self._states.note() if self._states else None
         made = await (self._renewal.renew if request.mode == "stop" else self._renewal.capture)("checkpoint", **asked)
+        if self._states and state:
+            await self._states.keep(made["checkpoint"]["id"], state)
         self._tell("checkpoint:made", call.caller, request.label, made["stopped"])
         return _created(made)
 

@@ -42,10 +42,11 @@ class StoppedProcess(Model):
 class Renewal:
     """Has the daemon do what ends the box; an asynchronous context manager, for what it counts in the background.
 
-    `renewed` is called when everything in the box has ended.
+    `renewed` is called when everything in the box has ended, and each of `followers` when a checkpoint was made.
     """
 
     def __init__(self, box: BoxClient, shells: ReopenedShells, *, renewed: Callable[[], None] = lambda: None) -> None:
+        self.followers: list[Callable[[], None]] = []
         self._renewed = renewed
         self._box = box
         self._shells = shells
@@ -71,7 +72,7 @@ class Renewal:
                 return done | {"reopened": []}
             self._renewed()
             reopened = self._shells.reopen(noted)
-        self._count()
+        self._tell(operation)
         return done | {"reopened": reopened}
 
     async def capture(self, operation: str, **fields: Any) -> dict[str, Any]:
@@ -82,8 +83,14 @@ class Renewal:
         async with self._capturing:
             done = await self._box.ask(operation, timeout=LONG_SECONDS, **fields)
         if not done.get("unchanged"):
-            self._count()
+            self._tell(operation)
         return done | {"reopened": []}
+
+    def _tell(self, operation: str) -> None:
+        self._count()
+        if operation == "checkpoint":
+            for follow in self.followers:
+                follow()
 
     def _count(self) -> None:
         self._tasks.start(self._box.ask("usage", timeout=LONG_SECONDS), name="count the checkpoints' files")

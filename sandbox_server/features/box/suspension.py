@@ -108,6 +108,20 @@ class Suspension:
             self._calls -= 1
             self._active_at = time.monotonic()
 
+    @property
+    def in_use(self) -> bool:
+        """Whether a request that needs the box is being answered."""
+        return self._calls > 0
+
+    async def seconds_idle(self, *, active: bool) -> float:
+        """Seconds since the last activity; 0 while there is any. `active`: there is some that only the caller sees."""
+        if active or self._is_active() or await self._was_reached():
+            self._active_at = time.monotonic()
+        return time.monotonic() - self._active_at
+
+    def _is_active(self) -> bool:
+        return self.in_use or self._busy()
+
     async def _resume(self) -> None:
         async with self._lock:
             await self._box.ask("thaw")
@@ -116,9 +130,7 @@ class Suspension:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(max(self._idle_seconds / CHECKS, MIN_CHECK_SECONDS))
-            if self._calls or self._busy() or await self._was_reached():
-                self._active_at = time.monotonic()
-            elif self._suspended is not True and time.monotonic() - self._active_at >= self._idle_seconds:
+            if await self.seconds_idle(active=False) >= self._idle_seconds and self._suspended is not True:
                 with suppress(Failure):  # the daemon is starting anew: the next look tries again
                     await self.suspend()
 

@@ -18,6 +18,8 @@ class DesktopGuard:
         self._absence = components.desktop_absence
 
     async def __call__(self, called: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
-        if self._absence and (called.spec.scope == "browser" or DESKTOP & set(called.spec.acts)):
+        acts = set(called.spec.acts)
+        needs = called.spec.scope == "browser" or (acts and acts <= DESKTOP)  # what acts on shells as well runs without one
+        if self._absence and needs:
             raise Unavailable(self._absence.reason, hint=self._absence.hint)
         return await proceed()

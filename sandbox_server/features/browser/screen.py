@@ -96,12 +96,12 @@ class BrowserScreen:
         data = await self._act(request.root)
         return ActionResponse(data=data, action_performed=data.action_performed)
 
-    @operation("POST /v1/browser/action", scope="control", tool="sandbox_browser_execute_action", acts="gui")
+    @operation("POST /v1/browser/action", scope="control", tool="sandbox_browser_execute_action", destructive=True, acts="gui")
     async def act(self, request: ActionCall) -> ActionDone:
         """Perform one mouse or keyboard action, as `execute_action` does."""
         return await self._act(request.action)
 
-    @operation("POST /v1/browser/actions/batch", scope="control", acts="gui")
+    @operation("POST /v1/browser/actions/batch", scope="control", tool="sandbox_browser_execute_actions", destructive=True, acts="gui")
     async def execute_actions(self, request: BatchRequest) -> BatchResult:
         """Perform several actions in a row. Actions of other callers never interleave.
 

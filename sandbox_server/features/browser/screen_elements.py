@@ -1,7 +1,5 @@
 """Elements on the screen that can be clicked by reference: windows, and elements of the page in front."""
 
-import asyncio
-from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -12,10 +10,7 @@ from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.drivers.x11.pointer import Button
 from sandbox_server.drivers.x11.windows import X11Window
-
-RAISE_SECONDS = 2.0
-"""Seconds for a window manager to raise a window."""
-RAISE_PAUSE = 0.01
+from sandbox_server.features.browser.windows.window import WindowOnScreen, is_browser, on_screen, raised
 
 
 class Point(Model):
@@ -23,28 +18,6 @@ class Point(Model):
     """Pixels from the left edge of the screen."""
     y: int
     """Pixels from its top."""
-
-
-class WindowOnScreen(Model):
-    ref: str
-    """Its reference, valid while it is open."""
-    title: str
-    program: str
-    """The window class, such as `Chromium`."""
-    pid: int | None
-    dialog: bool
-    focused: bool
-    """Whether it has the keyboard focus."""
-    hidden: bool
-    """Minimised."""
-    x: int
-    """Left edge of its content, in pixels of the screen."""
-    y: int
-    """Top edge of its content, in pixels of the screen."""
-    width: int
-    """In pixels."""
-    height: int
-    """In pixels."""
 
 
 class ElementOnScreen(Model):
@@ -122,7 +95,7 @@ class ScreenElements:
         Positions are in pixels of the screen. `click_element` takes the refs. A ref stays valid while its element
         exists.
         """
-        windows = [_on_screen(window) for window in await self._desktop.windows.all()]
+        windows = [on_screen(window) for window in await self._desktop.windows.all()]
         width, height = await self._desktop.screen.size()
         x, y = await self._desktop.pointer.position()
         focus = next((window.ref for window in windows if window.focused), None)
@@ -131,7 +104,7 @@ class ScreenElements:
             ElementList(width=width, height=height, pointer=Point(x=x, y=y), focus=focus, windows=windows, elements=elements), hint=hint
         )
 
-    @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", acts="gui")
+    @operation("POST /v1/screen/click", scope="control", tool="sandbox_screen_click", destructive=True, acts="gui")
     async def click_element(self, request: ElementClickRequest) -> Clicked:
         """Click an element of the page in front, or the middle of a window, which is raised first.
 
@@ -141,14 +114,14 @@ class ScreenElements:
         async with self._turns.take(hold=False):
             if request.ref.startswith("e"):
                 return await self._click_in_page(request)
-            window = await self._wait_for_focus(int(request.ref[1:], 16))
+            window = await raised(self._desktop, int(request.ref[1:], 16))
             x, y = await self._middle(window)
             await self._click(x, y, request.button, request.num_clicks)
         return Clicked(ref=request.ref, by="pointer", x=x, y=y)
 
     async def _elements(self, windows: list[WindowOnScreen]) -> tuple[list[ElementOnScreen], str | None]:
         """Return the page's elements if a browser window is visible; else none and the reason."""
-        window = next((window for window in windows if _is_browser(window)), None)
+        window = next((window for window in windows if _is_pages(window)), None)
         if window is None:
             return [], None
         try:
@@ -159,9 +132,9 @@ class ScreenElements:
     async def _show_browser(self) -> None:
         """Raise the browser window, unless a dialog is in front: a covered page is not painted."""
         windows = await self._desktop.windows.all()
-        browser = next((window for window in windows if _is_browser(window)), None)
+        browser = next((window for window in windows if _is_pages(window)), None)
         if browser and windows[0] != browser and not windows[0].dialog:
-            await self._wait_for_focus(browser.xid)
+            await raised(self._desktop, browser.xid)
 
     async def _click_in_page(self, request: ElementClickRequest) -> Clicked:
         await self._show_browser()
@@ -175,18 +148,6 @@ class ScreenElements:
 
         at = await self._page.click(request.ref, button=request.button, times=request.num_clicks, point=point, press=press)
         return Clicked(ref=request.ref, by="cdp" if at is None else "pointer", x=at and at[0], y=at and at[1])
-
-    async def _wait_for_focus(self, xid: int) -> X11Window:
-        """Return the window once it has the focus, which the window manager gives asynchronously."""
-        window = await self._desktop.windows.activate(xid)
-        try:
-            async with asyncio.timeout(RAISE_SECONDS):
-                while not window.focused or window.hidden:
-                    await asyncio.sleep(RAISE_PAUSE)
-                    window = await self._desktop.windows.read(xid)
-        except TimeoutError:
-            raise Conflict(f"the window {window.title!r} could not be brought to the front") from None
-        return window
 
     async def _middle(self, window: X11Window) -> tuple[int, int]:
         """Return the middle of the visible part of a window."""
@@ -202,15 +163,10 @@ class ScreenElements:
         await self._desktop.pointer.click(button, times)
 
 
-def _is_browser(window: X11Window | WindowOnScreen) -> bool:
-    return "chrom" in window.program.lower() and not window.dialog and not window.hidden
+def _is_pages(window: X11Window | WindowOnScreen) -> bool:
+    return is_browser(window) and not window.dialog and not window.hidden
 
 
 def _in_page(shown: Shown, window: str) -> ElementOnScreen:
     about = {name: shown.about[name] for name in ("tag", "role", "type", "name", "value", "disabled", "in_viewport")}
     return ElementOnScreen(ref=shown.ref, window=window, x=shown.x, y=shown.y, width=shown.width, height=shown.height, **about)
-
-
-def _on_screen(window: X11Window) -> WindowOnScreen:
-    fields = asdict(window)
-    return WindowOnScreen(ref=f"w{fields.pop('xid'):x}", **fields)

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import ABOUT, Blob, Model, operation
+from sandbox_server.core import ABOUT, Blob, Call, Model, Reply, operation
 from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.core.entity_tags import is_not_modified
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.screen import ScreenRegion, Shot
 from sandbox_server.drivers.x11.screenshot import Format
@@ -43,6 +44,13 @@ class LookRequest(PictureRequest):
     format: Literal["png", "jpg", "jpeg", "webp"] = "jpeg"
 
 
+class WatchRequest(Model):
+    quality: Annotated[int, Field(ge=0, le=100)] = WATCH_QUALITY
+    """Of the JPEG."""
+    scale: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Scale of the image."""
+
+
 class Picture(Model):
     """An image within JSON."""
 
@@ -73,13 +81,18 @@ class Pictures:
         return _blob(await take(self._desktop, request), request.format)
 
     @operation("GET /v1/screen/picture", scope="view", operation_id="watch_picture", shows=True, media_type="image/jpeg")
-    async def watch(self) -> Blob:
-        """Take a picture of the screen, for who watches where WebSockets are blocked.
+    async def watch(self, request: WatchRequest, call: Call) -> Blob | Reply[None]:
+        """Take a picture of the screen, for who watches where WebSockets are blocked, and for thumbnails.
 
         It needs no more than the live view does, and is a JPEG of the whole screen with the pointer. People's calls are
-        not recorded, as the live view's pictures are not.
+        not recorded, as the live view's pictures are not. With `If-None-Match`, 304 if nothing was drawn and the pointer
+        did not move since the picture with that `ETag`: nothing is captured then.
         """
-        return _blob(await take(self._desktop, ScreenshotRequest(format="jpeg", quality=WATCH_QUALITY)), "jpeg")
+        tag = await self._desktop.screen.version(f"{request.scale:g}-{request.quality}")
+        if is_not_modified(call.headers, tag):
+            return Reply(None, status=304, headers={"ETag": tag})
+        wanted = ScreenshotRequest(format="jpeg", quality=request.quality, scale=request.scale)
+        return _blob(await take(self._desktop, wanted), "jpeg", {"ETag": tag})
 
     @operation(
         "GET /v1/screen/screenshot",

@@ -92,10 +92,15 @@ class BrowserState:
     @operation("POST /v1/browser/state/load", scope="browser", operation_id="load", acts="cdp")
     async def load(self, request: LoadStateRequest) -> StateMoved:
         """Load a file, in addition to the existing state. Pages see it when they are reloaded."""
-        state = _state(await load_json(self._files, request.path), request.path)
+        state = await self.add(await load_json(self._files, request.path), request.path)
+        return StateMoved(path=request.path, cookies=len(state.cookies), origins=len(state.origins))
+
+    async def add(self, document: Any, path: str) -> SavedState:
+        """Add a storage state, read from a file of that name, to the browser's. Raises InvalidArgument, InvalidFields and Conflict."""
+        state = _state(document, path)
         await put_cookies(self._devtools, state.cookies, ("cookies",))
         await self._storage.write({each.origin: _storage_of(each) for each in state.origins})
-        return StateMoved(path=request.path, cookies=len(state.cookies), origins=len(state.origins))
+        return state
 
 
 def _origin(origin: str, stored: Stored) -> dict[str, Any]:

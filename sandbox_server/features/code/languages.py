@@ -51,7 +51,7 @@ class Code:
             "bash": bash,
         }
 
-    @operation("POST /v1/code/execute", scope="code", tool="sandbox_execute_code", acts="shell")
+    @operation("POST /v1/code/execute", scope="code", tool="sandbox_execute_code", destructive=True, acts="shell")
     async def execute_code(self, request: CodeExecuteRequest) -> Reply[CodeExecuteResponse]:
         """Run code and return its output, its result and how it ended.
 

@@ -1,6 +1,7 @@
 """Control: who drives the computer that an agent and a person share."""
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Annotated, Literal, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -73,6 +74,11 @@ class Subject(Model):
     """Who asked."""
 
 
+class FollowControl(Model):
+    viewing: bool = True
+    """Whether a person who follows counts as a viewer. `false` is for programs that watch many sandboxes on behalf of people."""
+
+
 EVENTS = EventTypes("ControlEvent", {"control": ControlChange})
 
 
@@ -98,12 +104,16 @@ class ControlLease:
         return state_of(self._keeper, call.caller)
 
     @operation("GET /v1/control/events", scope="view", events=EVENTS)
-    async def control_events(self, call: Call) -> AsyncIterator[Event]:
+    async def control_events(self, request: FollowControl, call: Call) -> AsyncIterator[Event]:
         """Follow who drives: the state as it is, then every change, as server-sent events.
 
         A person who follows counts as a viewer: whoever holds control keeps it for as long as the connection lasts.
         """
-        return self._follow(call)
+        return self._follow(call, viewing=request.viewing)
+
+    async def follow(self, call: Call) -> AsyncIterator[Event]:
+        """Follow who drives, as a viewer."""
+        return self._follow(call, viewing=True)
 
     @operation("POST /v1/control/request", scope="view", tool="control_request")
     async def request_control(self, request: WantControl, call: Call) -> ControlState:
@@ -224,8 +234,8 @@ class ControlLease:
         await self._keeper.change(kind, actor_of(call.caller), step, note)
         return state_of(self._keeper, call.caller)
 
-    async def _follow(self, call: Call) -> AsyncIterator[Event]:
-        with self._keeper.watching(call.caller):
+    async def _follow(self, call: Call, *, viewing: bool) -> AsyncIterator[Event]:
+        with self._keeper.watching(call.caller) if viewing else nullcontext():
             async for news in self._keeper.news(call.last_event_id):
                 control = state_of(self._keeper, call.caller, news.lease)
                 change = ControlChange(kind=news.kind, by=news.by, note=news.note, control=control)

@@ -81,7 +81,7 @@ class AccessRequests:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._tasks.close()
 
-    @operation("POST /v1/egress/requests", scope="view", tool="request_access")
+    @operation("POST /v1/egress/requests", scope="view", tool="request_access", open_world=True)
     async def request_access(self, request: RequestAccess, call: Call) -> AccessRequest:
         """Ask a person to let your programs reach a host that the egress policy blocks.
 

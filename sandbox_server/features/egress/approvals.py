@@ -153,7 +153,7 @@ class ConnectionQuestions:
         if event.get("event") == "ask" and event["ask"] not in self._asked:
             self._asked[event["ask"]] = self._tasks.start(self._decide(dict(event)), name=f"question about {event['destination']}")
         elif event.get("event") == "answered":
-            self._withdraw(event["ask"])
+            self._asked.pop(event["ask"], None)  # nobody answered in time: the person's question ends by its own clock, as timed out
         elif event.get("event") == "lost":
             for number in self._asked.keys() - set(event["asking"]):
                 self._withdraw(number)

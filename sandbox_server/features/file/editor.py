@@ -105,6 +105,7 @@ class TextEditor:
         scope="files",
         max_body=MAX_FILE_BODY,
         tool="sandbox_str_replace_editor",
+        destructive=True,
         operation_id="str_replace_editor",
         failures="file",
     )

@@ -16,7 +16,8 @@ PRIVATE_KINDS: frozenset[HandoffKind] = frozenset({"login", "otp", "payment"})
 """Kinds that the person handles in private mode."""
 type AnswerOutcome = Literal["done", "cannot", "partly", "instead"] | ApprovalAnswer
 type Outcome = AnswerOutcome | Literal["timeout", "cancelled"]
-type NotificationChannel = Literal["webhook", "slack", "telegram", "ntfy", "mail"]
+type AnsweredIn = Literal["view", "client", "chat"]
+type NotificationChannel = Literal["webhook", "slack", "telegram", "discord", "ntfy", "mail"]
 type HandoffText = Annotated[str, Field(max_length=4000)]
 MAX_SECONDS = 86400.0
 WAIT_SECONDS = 3600.0
@@ -152,8 +153,10 @@ class Handoff(Model):
     dropped: list[str] = Field(default_factory=list)
     """The secret fields that a person has filled in, by name."""
     closed_by: str | None = None
-    answered_in: Literal["view", "client"] | None = None
-    """Where the answer was given: on `/view`, or in the client of the requesting agent, by its user."""
+    answered_in: AnsweredIn | None = None
+    """Where the answer was given: on `/view`; in the client of the requesting agent, by its user; or in a chat, by a user whom the
+    settings name.
+    """
     closed_at: float | None = None
     receipt: Receipt | None = None
     """What the person changed who answered it."""

@@ -53,7 +53,7 @@ class Handoffs:
         self._queue = queue
         self._claimed = claimed
 
-    @operation("POST /v1/handoffs", scope="view", tool="request_human")
+    @operation("POST /v1/handoffs", scope="view", tool="request_human", open_world=True)
     async def request_human(self, request: AskPerson, call: Call) -> Reply[Handoff]:
         """Ask a person for what you cannot or must not do: a login, a CAPTCHA, a code, a payment, a choice, a confirmation.
 
@@ -73,7 +73,7 @@ class Handoffs:
         """Stream all open handoffs, now and after every change."""
         return self._follow(call.caller)
 
-    @operation("GET /v1/handoffs/{id}", scope="view", tool="wait_for_human")
+    @operation("GET /v1/handoffs/{id}", scope="view", tool="wait_for_human", open_world=True)
     async def get_handoff(self, request: WaitForPerson, call: Call) -> Reply[Handoff]:
         """Return a handoff; with `wait`, once it has ended.
 

@@ -1,4 +1,4 @@
-"""Where people are notified of handoffs: a webhook, Slack, Telegram, ntfy, mail."""
+"""Where people are notified of handoffs: a webhook, Slack, ntfy, mail; chats that are answered in have `chat_rooms`."""
 
 import hashlib
 import hmac
@@ -83,26 +83,6 @@ class SlackTarget:
             blocks.append({"type": "actions", "elements": [{"type": "button", "text": _plain_text_block("Open"), "url": link}]})
         shown = {"text": _escape_markup(title), "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
         return await _post_json(self.send, self.url, shown)
-
-
-@dataclass(frozen=True)
-class TelegramTarget:
-    """A bot's message, as plain text, without a link preview."""
-
-    server: str
-    token: str
-    chat: str
-    send: Post = post
-    name: NotificationChannel = "telegram"
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        return (self.token,)
-
-    async def tell(self, handoff: Handoff, link: str | None) -> DeliveryResult:
-        text = "\n\n".join(filter(None, (subject(handoff), details(handoff), link)))
-        shown = {"chat_id": self.chat, "text": text, "link_preview_options": {"is_disabled": True}}
-        return await _post_json(self.send, f"{self.server.rstrip('/')}/bot{self.token}/sendMessage", shown)
 
 
 @dataclass(frozen=True)

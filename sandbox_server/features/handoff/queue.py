@@ -5,13 +5,14 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.core.approval import TimeoutAction
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff.handoff import (
     PRIVATE_KINDS,
+    AnsweredIn,
     AnswerHandoff,
     Approval,
     AskPerson,
@@ -133,7 +134,7 @@ class HandoffQueue:
         async with self._changing:
             return await self._end(self._unclosed(handoff), by, outcome=outcome)
 
-    async def answer(self, answer: AnswerHandoff, by: str, where: Literal["view", "client"]) -> Handoff:
+    async def answer(self, answer: AnswerHandoff, by: str, where: AnsweredIn) -> Handoff:
         """Close one with a person's answer; the first one counts. It need not be claimed.
 
         Raises Conflict if it is closed or expired, if another person has claimed it, or for an unknown choice or field.
@@ -141,7 +142,7 @@ class HandoffQueue:
         async with self._changing:
             found = self._open(answer.id)
             _check_outcome(found, answer.outcome, where)
-            if where == "view":
+            if where != "client":
                 _check_claim(found, by)
             if answer.choice is not None and answer.choice not in found.choices:
                 raise Conflict(f"{answer.choice!r} is not among the choices", choices=found.choices)
@@ -251,9 +252,9 @@ def _check_claim(found: Handoff, name: str) -> None:
         raise Conflict(f"{found.claimed_by} has claimed this already", claimed_by=found.claimed_by)
 
 
-def _check_outcome(found: Handoff, outcome: Outcome, where: Literal["view", "client"]) -> None:
-    """Raise PermissionDenied if an agent's client answers an approval, and Conflict for an outcome that does not answer the request."""
-    if found.approval and where == "client":
+def _check_outcome(found: Handoff, outcome: Outcome, where: AnsweredIn) -> None:
+    """Raise PermissionDenied if an approval is answered elsewhere than on `/view`, and Conflict for an outcome that does not fit."""
+    if found.approval and where != "view":
         raise PermissionDenied("only a person with a signed-in browser can answer this")
     outcomes = found.approval.answers if found.approval else WITHOUT_APPROVAL
     if outcome not in outcomes:

@@ -107,6 +107,14 @@ class SecretRegistry:
             self._values.pop(name, None)
             await self._apply()
 
+    async def forget(self) -> None:
+        """Forget every secret, those that the container declares too. The egress process is told when it starts again."""
+        async with self._changing:
+            for known in (self._definitions, self._values, self._used):
+                known.clear()
+            await asyncio.to_thread(self._file.write, {})
+            self._tell()
+
     async def value(self, name: str) -> str:
         """Return the value, from its source if it is not here. Raises NotFound and Unavailable."""
         definition = self.get(name)

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator
 
 from sandbox_server.core import Call, Event, Model, NotFound, Reply, operation, stream_of
+from sandbox_server.core.caller_presence import CallerLeft, unless_left
 from sandbox_server.core.hints import join_hints
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.shells.commands import ShellCommand
@@ -126,11 +127,12 @@ class ShellCommands:
         "POST /v1/shell/run",
         scope="shell",
         tool="sandbox_execute_bash",
+        destructive=True,
         aliases=("sandbox_exec_command",),
         risky=lambda request: is_risky(request.cmd),
         acts="shell",
     )
-    async def execute_bash(self, request: ExecuteBashRequest) -> Reply[ShellCommandResult]:
+    async def execute_bash(self, request: ExecuteBashRequest, call: Call) -> Reply[ShellCommandResult]:
         """Run a command in bash and give its output.
 
         The shell stays: the next call goes on in its directory, with its variables. A command that takes longer than `timeout` goes on;
@@ -146,7 +148,13 @@ class ShellCommands:
             strict=True,
             isolation=request.isolation,
         )
-        return await self._finish(*await self._start(given, fresh=request.new_session))
+        given, session, command, hint = await self._start(given, fresh=request.new_session)
+        try:
+            return await unless_left(call, self._finish(given, session, command, hint))
+        except CallerLeft:
+            if session.state.running is command:
+                await session.stop("terminated")
+            raise
 
     async def _finish(
         self, request: ShellExecRequest, session: ShellSession, command: RunningCommand, hint: str | None

@@ -9,7 +9,7 @@ from sandbox_server.features.shell.durations import WholeSeconds
 from sandbox_server.features.shell.follow import ShellPosition
 from sandbox_server.features.shell.session_profile import ShellId
 from sandbox_server.features.shell.sessions import ShellSessions
-from sandbox_server.features.shell.view import EVENTS, follow_terminal, screen_text
+from sandbox_server.features.shell.view import EVENTS, ShellTerminalState, follow_terminal, screen_and_state
 
 WAIT_SECONDS = 30
 """How long `wait` waits, where the caller does not say."""
@@ -35,6 +35,8 @@ class ShellViewResult(Model):
     """The command that runs, or the last that ran."""
     exit_code: int | None = None
     """Its exit code, where one was observed."""
+    terminal: ShellTerminalState | None = None
+    """Its size, its cursor, and what waits for input; null when the terminal is gone."""
 
 
 class ShellWaitRequest(ShellId):
@@ -85,7 +87,7 @@ class ShellProcesses:
         With `Accept: text/event-stream`: a `screen` event, then the terminal's `output` as it comes, until the session is closed.
         """
         session = await self._sessions.get(request.id)
-        output, hint = await screen_text(session, truncate=request.truncate)
+        output, hint, terminal = await screen_and_state(session, truncate=request.truncate)
         latest = session.latest
         result = ShellViewResult(
             output=output,
@@ -94,6 +96,7 @@ class ShellProcesses:
             console=[await _record(command) for command in session.commands.values()],
             command=latest.text if latest else None,
             exit_code=latest.exit_code if latest else None,
+            terminal=terminal,
         )
         return Reply(result, hint=join_hints(hint, latest.hint if latest else None))
 
@@ -112,7 +115,7 @@ class ShellProcesses:
         await session.state.until(lambda: not session.state.busy, min(given, default=WAIT_SECONDS))
         return ShellWaitResult(status=session.status)
 
-    @operation("POST /v1/shell/write", scope="shell", tool="sandbox_shell_write", acts="shell")
+    @operation("POST /v1/shell/write", scope="shell", tool="sandbox_shell_write", destructive=True, acts="shell")
     async def write_to_process(self, request: ShellWriteToProcessRequest) -> ShellWriteResult:
         """Type into a session's terminal, whatever reads it: the answer to a prompt, keys for a full-screen program, Ctrl-C."""
         session = await self._sessions.get(request.id)

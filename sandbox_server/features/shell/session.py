@@ -63,6 +63,8 @@ class ShellSession:
         self.closed = False
         self.inherited = b""
         """What the next shell exports, as `variables` gave it."""
+        self.inherited_screen = b""
+        """What the next shell shows first."""
         self._shells = shells
         self._tasks = tasks
         self._changed = changed
@@ -156,11 +158,13 @@ class ShellSession:
                 return None
             self.state.over = None
             variables, self.inherited = self.inherited, b""
-            start = self._adapted(ShellStart(self.state.directory or "/", "keep", variables=variables))
+            screen, self.inherited_screen = self.inherited_screen, b""
+            start = self._adapted(ShellStart(self.state.directory or "/", "keep", variables=variables, screen=screen))
             try:
                 self.shell = await (self._shells.reopen(self.shell, self, start) if self.shell else self._shells.open(self, start))
                 await self._until_prompt()
             except BaseException:
+                self.inherited, self.inherited_screen = variables, screen
                 self.state.over = self.state.over or over
                 if self.closed and self.shell:  # meanwhile
                     await self.shell.close()
@@ -256,7 +260,7 @@ class ShellSession:
         if self.shell:
             if busy:  # bash may overlook a hang-up while it starts a program, and a program may ignore it
                 with suppress(Failure):
-                    await self.shell.signal(signals.SIGKILL)
+                    await self.shell.kill_session()
             await self.shell.close()
 
     def output(self, data: bytes) -> None:

@@ -309,6 +309,8 @@ class ShellSessions:
             try:
                 shell = await self._shells.adopt(entry.key, session) if entry.key else None
                 await session.adopt(shell, entry.directory)
+                session.inherited = entry.variables.encode("utf-8", "surrogateescape")
+                session.inherited_screen = entry.screen.encode("utf-8", "surrogateescape")
             except Unavailable:  # the spawner may still be starting
                 await asyncio.sleep(RESTORE_PAUSE)
             except Failure:
@@ -316,6 +318,8 @@ class ShellSessions:
                 return
             else:
                 self._table.put_back(session)
+                if entry.variables or entry.screen:
+                    self._reopening.add(self._tasks.start(self._reopen(session), name=f"opening session {session.id} again"))
                 self.left(session)
                 return
 
@@ -354,5 +358,7 @@ def _stored(session: ShellSession) -> StoredSession:
         input_at=last.at.isoformat() if last else "",
         input_by_person=bool(last and last.by_person),
         no_change_timeout=profile.no_change_timeout,
+        variables=session.inherited.decode("utf-8", "surrogateescape"),
+        screen=session.inherited_screen.decode("utf-8", "surrogateescape"),
         created_at=profile.created_at.isoformat(),
     )

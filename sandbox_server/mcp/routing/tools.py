@@ -26,10 +26,13 @@ from sandbox_server.core.identity import CALLER
 from sandbox_server.mcp.client_requests.clients import CallingClient
 from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCalls
 from sandbox_server.mcp.servers.upstreams import UpstreamServers, UpstreamTool
-from sandbox_server.mcp.tool_filter import filter_of
+from sandbox_server.mcp.tasks.methods import TaskMethods
+from sandbox_server.mcp.tasks.waiting_calls import TASK_TOOLS
+from sandbox_server.mcp.tool_filter import ToolFilter, filter_of
 from sandbox_server.mcp.tools.api_tools import ApiTools, heartbeat, protocol_tool
 from sandbox_server.mcp.tools.human_in_the_loop import REQUEST, WAIT, HumanInTheLoop
 from sandbox_server.mcp.tools.results import failed_result, failure_text
+from sandbox_server.mcp.toolsets import NAMES
 from sandbox_server.mcp.transport.request_context import RequestContext, http_request
 
 _log = logging.getLogger("sandbox.audit")
@@ -39,39 +42,49 @@ class ToolRouter:
     """Lists and calls the tools of the API and of upstream servers."""
 
     def __init__(
-        self, api_tools: ApiTools, servers: UpstreamServers, interactive_calls: InteractiveCalls, human_in_the_loop: HumanInTheLoop | None
+        self,
+        api_tools: ApiTools,
+        servers: UpstreamServers,
+        interactive_calls: InteractiveCalls,
+        human_in_the_loop: HumanInTheLoop | None,
+        tasks: TaskMethods,
     ) -> None:
         self._api_tools = api_tools
         self._servers = servers
         self._interactive_calls = interactive_calls
         self._human_in_the_loop = human_in_the_loop
+        self._tasks = tasks
 
     async def list_tools(self, context: RequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
-        """List the tools that the caller may use, on one page.
+        """List the tools that the caller may use, on one page; without a filter, the default ones. The others can be called all the same.
 
         Of two tools with one name the first is listed. No upstream tool can take the name of an API tool.
         """
-        tool_filter = filter_of(http_request(context))
+        tool_filter = checked_filter(http_request(context))
         try:
             api_tools, upstream_tools = await asyncio.gather(self._api_tools.listed(tool_filter), self._servers.listed(tool_filter))
         except Failure as failure:
             raise MCPError(INTERNAL_ERROR, failure.message) from failure
-        found = {tool.name: protocol_tool(tool) for tool in api_tools}
+        found = {tool.name: protocol_tool(tool, as_task=tool.name in TASK_TOOLS) for tool in api_tools if tool_filter.lists(tool)}
         for tool in upstream_tools:
-            if tool.name not in found and not await self._api_tools.owns(tool.name):
+            if tool_filter.lists(tool) and tool.name not in found and not await self._api_tools.owns(tool.name):
                 found[tool.name] = prefixed(tool)
         return ListToolsResult(tools=list(found.values()))
 
-    async def call_tool(self, context: RequestContext, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        """Call a tool. Every failure is an error result that the agent can read."""
+    async def call_tool(
+        self, context: RequestContext, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
+        """Call a tool; the result, or a task in its place. Every failure is an error result that the agent can read."""
         request = http_request(context)
         try:
+            if task := await self._tasks.instead_of_result(context, params):
+                return task
             return await self._interactive_calls.run(context, params, partial(self._call, request, params.name, params.arguments or {}))
         except Failure as failure:
             return failed_result(failure_text(failure))
 
     async def _call(self, request: Request, name: str, arguments: dict[str, Any], calling_client: CallingClient) -> CallToolResult:
-        tool_filter = filter_of(request)
+        tool_filter = checked_filter(request)
         if tool := await self._api_tools.find(name, tool_filter):
             async with heartbeat(calling_client.report):
                 if self._human_in_the_loop and tool.name in (REQUEST, WAIT):
@@ -85,14 +98,22 @@ class ToolRouter:
         return with_notice(result, await self._api_tools.blocked(request, began))
 
 
+def checked_filter(request: Request) -> ToolFilter:
+    """The filter of a request. Raises MCPError where it names a toolset that does not exist."""
+    tool_filter = filter_of(request)
+    if unknown := tool_filter.unknown_toolsets:
+        raise MCPError(INVALID_PARAMS, f"there is no toolset {unknown[0][:100]!r}: there are {', '.join(NAMES)}")
+    return tool_filter
+
+
 def with_notice(result: CallToolResult, notice: str | None) -> CallToolResult:
     """Return a result with a notice for the agent behind its content."""
     return result.model_copy(update={"content": [*result.content, TextContent(text=notice)]}) if notice else result
 
 
 def prefixed(upstream_tool: UpstreamTool) -> Tool:
-    """An upstream tool under its prefixed name."""
-    return upstream_tool.tool.model_copy(update={"name": upstream_tool.name})
+    """An upstream tool under its prefixed name. It is called without a task, whatever its server can do."""
+    return upstream_tool.tool.model_copy(update={"name": upstream_tool.name, "execution": None})
 
 
 async def call_upstream_tool(

@@ -7,17 +7,18 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from mcp.shared.dispatcher import ProgressFnT
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp_types import CallToolResult, ToolAnnotations, ToolExecution
 from mcp_types import Tool as McpTool
 from starlette.requests import Request
 
 from sandbox_server.core.errors import Failure
+from sandbox_server.core.identity import ENDS_WITH_CALLER
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.core.unknown_fields import UnknownField
 from sandbox_server.mcp.tool_filter import ToolFilter
 from sandbox_server.mcp.tools.api_client import ApiClient
 from sandbox_server.mcp.tools.catalog import ApiTool
-from sandbox_server.mcp.tools.results import failed_result, failure_text, result_of
+from sandbox_server.mcp.tools.results import PAGE_TEXT, failed_result, failure_text, result_of
 from sandbox_server.mcp.transport.request_context import identity_headers
 
 PROGRESS_SECONDS = 1.0
@@ -50,28 +51,39 @@ class ApiTools:
             return blocked if isinstance(blocked, str) else None
         return None
 
-    async def call(self, request: Request, tool: ApiTool, arguments: Mapping[str, Any]) -> CallToolResult:
-        """Call a tool in the name of the request's caller. Every failure is an error result that the agent can read."""
+    async def call(
+        self, request: Request, tool: ApiTool, arguments: Mapping[str, Any], *, ends_with_caller: bool = False
+    ) -> CallToolResult:
+        """Call a tool in the name of the request's caller. Every failure is an error result that the agent can read.
+
+        With `ends_with_caller` a cancellation of this ends what the call began, where its operation can.
+        """
         known = tool.input_schema["properties"]
         if unknown := set(arguments) - set(known):
             first = UnknownField(min(unknown), "", frozenset(known) - arguments.keys())
             return failed_result(f"{tool.name} has no field {first}; it has {', '.join(sorted(known)) or 'none'}")
         try:
-            return result_of(tool, await self._api.call(tool, arguments, identity_headers(request)))
+            headers = identity_headers(request) | ({ENDS_WITH_CALLER: "1"} if ends_with_caller else {})
+            return result_of(tool, await self._api.call(tool, arguments, headers))
         except Failure as failure:
             return failed_result(failure_text(failure))
 
 
-def protocol_tool(tool: ApiTool) -> McpTool:
-    """A tool in the protocol's form, as `tools/list` returns it."""
+def protocol_tool(tool: ApiTool, *, as_task: bool = False) -> McpTool:
+    """A tool in the protocol's form, as `tools/list` returns it. `as_task` says that it may be called as a task."""
     return McpTool(
         name=tool.name,
         title=tool.title,
-        description=tool.description,
+        description=f"{tool.description}\n\n{PAGE_TEXT}" if tool.page_text else tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
+        execution=ToolExecution(task_support="optional") if as_task else None,
         annotations=ToolAnnotations(
-            title=tool.title, read_only_hint=tool.read_only, destructive_hint=tool.destructive and not tool.read_only
+            title=tool.title,
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive and not tool.read_only,
+            idempotent_hint=tool.idempotent or tool.read_only,
+            open_world_hint=tool.open_world,
         ),
     )
 

@@ -37,6 +37,10 @@ class ApiTool:
     takes_body: bool
     read_only: bool
     destructive: bool
+    idempotent: bool
+    open_world: bool
+    page_text: bool
+    """Its result has text that a page or a document wrote."""
     input_schema: Schema
     output_schema: Schema | None
     enveloped: bool
@@ -122,6 +126,9 @@ def _tool(verb: str, path: str, entry: dict[str, Any], components: Mapping[str, 
         takes_body="requestBody" in entry,
         read_only=entry["x-read-only"],
         destructive=entry["x-destructive"],
+        idempotent=entry.get("x-idempotent", False),
+        open_world=entry.get("x-open-world", False),
+        page_text=entry.get("x-page-text", False),
         input_schema=object_of(properties, required),
         output_schema=_output_schema(data),
         enveloped=enveloped,

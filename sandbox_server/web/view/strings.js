@@ -50,6 +50,13 @@ const ENGLISH = {
   sendTitle: "Send files to the desktop's Downloads",
   clipboardTitle: "See and change the clipboard of the desktop",
   wholeTitle: "Show the page on the whole screen",
+  saveLogin: "Save login",
+  saveLoginTitle: "Keep what the browser is signed in to as a profile",
+  profileName: "Name of the profile",
+  profileRule: "Small letters, digits, - and _",
+  save: "Save",
+  savingLogin: "Saving… The browser is back in a moment.",
+  savedLogin: "Saved as {name}.",
 };
 
 /** @type {Record<keyof typeof ENGLISH, string>} */
@@ -101,6 +108,13 @@ const CHINESE = {
   sendTitle: "把文件发送到桌面的下载文件夹",
   clipboardTitle: "查看和修改桌面的剪贴板",
   wholeTitle: "全屏显示此页面",
+  saveLogin: "保存登录",
+  saveLoginTitle: "把浏览器的登录状态保存为一个配置",
+  profileName: "配置名称",
+  profileRule: "小写字母、数字、- 和 _",
+  save: "保存",
+  savingLogin: "正在保存…浏览器马上回来。",
+  savedLogin: "已保存为 {name}。",
 };
 
 export const translate = translator(ENGLISH, CHINESE);

@@ -6,6 +6,7 @@ import { ClipboardPanel } from "/static/vnc/clipboard_panel.js";
 import { call } from "/static/api.js";
 import { FileDrop } from "./file_drop.js";
 import { RemoteDisplay } from "./remote_display.js";
+import { SaveLogin } from "./save_login.js";
 import { PrivateMode } from "./private_mode.js";
 import { translate as describe } from "../stream/strings.js";
 import { translate } from "./strings.js";
@@ -154,8 +155,17 @@ new FileDrop({
   choose: /** @type {HTMLButtonElement} */ (find("#send")),
   files: /** @type {HTMLInputElement} */ (find("#files")),
 });
+new SaveLogin({
+  form: /** @type {HTMLFormElement} */ (find("#save-login")),
+  name: /** @type {HTMLInputElement} */ (find("#profile")),
+  hint: find("#saved"),
+  save: /** @type {HTMLButtonElement} */ (find("#save")),
+});
 call("GET", "/auth", { whole: true }).then(
-  ({ scopes }) => (find("#send").hidden = !scopes.split(" ").includes("files")),
+  ({ scopes }) => {
+    find("#send").hidden = !scopes.split(" ").includes("files");
+    find("#login").hidden = !scopes.split(" ").includes("browser");
+  },
   () => {}, // the bar says what is wrong
 );
 find("#whole").hidden = !document.fullscreenEnabled;

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import ServerConnection, unix_serve
 
-from sandbox_server.core.errors import Conflict, NotFound, Unavailable
+from sandbox_server.core.errors import Conflict, NotFound, ResourceExhausted, Unavailable
 from sandbox_server.drivers.browser.browser_client import BrowserClient
 
 pytestmark = pytest.mark.anyio
@@ -95,3 +95,22 @@ async def test_a_page_that_closes_while_it_is_asked_does_not_answer(tmp_path: Pa
 
     async with unix_serve(close, socket):
         assert not await BrowserClient(socket).answers("page", 60)
+
+
+async def test_lanes_are_made_listed_and_deleted(shared: Process) -> None:
+    owner = BrowserClient(shared.socket)
+    await owner.create_lane("one", "ann")
+    try:
+        with pytest.raises(Conflict, match="a lane 'one' already"):
+            await owner.create_lane("one", "bob")
+        assert [(lane["name"], lane["created_by"], lane["pages"]) for lane in await owner.lanes()] == [("one", "ann", 1)]
+        assert len(await owner.tabs()) == 1
+        for number in range(7):
+            await owner.create_lane(f"more-{number}", "ann")
+        with pytest.raises(ResourceExhausted):
+            await owner.create_lane("last", "ann")
+    finally:
+        for lane in await owner.lanes():
+            await owner.delete_lane(lane["name"])
+    with pytest.raises(NotFound, match="no lane 'one'"):
+        await owner.delete_lane("one")

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.settings.browser import BrowserSettings
@@ -11,7 +14,9 @@ SHUT = ["file://*", "chrome://inspect", "chrome://flags", "chrome://extensions",
 
 
 def chromium(folder: Path, **settings: object) -> Chromium:
-    place = ChromiumPaths("/home/d", str(folder / "policies.json"), "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", ("/home", "/tmp"))
+    written, profiles = str(folder / "policies.json"), str(folder / "profiles")
+    viewable = ("/home", "/tmp")
+    place = ChromiumPaths("/home/d", written, "/home/a/Downloads", "/tmp/.X11-unix/X99", ":99", viewable, profiles=profiles)
     return Chromium(Processes("/nowhere"), BrowserSettings(**settings), place)  # type: ignore[arg-type]
 
 
@@ -83,3 +88,19 @@ def test_an_extension_that_is_allowed_drives_no_pages_and_no_programs(tmp_path: 
     assert "ExtensionInstallBlocklist" not in written
     assert "chrome://extensions" not in str(written["URLBlocklist"])
     assert written["ExtensionSettings"] == {"*": {"blocked_permissions": ["debugger", "nativeMessaging"]}}
+
+
+def test_a_named_profile_is_on_the_volume_and_default_is_where_it_was(tmp_path: Path) -> None:
+    made = chromium(tmp_path)
+    assert "--user-data-dir=/home/d/chromium" in made.arguments()
+    made.profile = "mail"
+    assert f"--user-data-dir={tmp_path}/profiles/mail/chromium" in made.arguments()
+
+
+@pytest.mark.anyio
+async def test_a_named_profile_is_never_set_aside(tmp_path: Path) -> None:
+    made = chromium(tmp_path)
+    made.profile = "mail"
+    with pytest.raises(Conflict) as caught:
+        await made.set_profile_aside()
+    assert (caught.value.details["reason"], made.profile) == ("damaged", "mail")

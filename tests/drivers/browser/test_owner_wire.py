@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.core.errors import Conflict, NotFound, Unavailable
 from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 
 pytestmark = pytest.mark.anyio
@@ -77,3 +77,30 @@ async def test_why_there_is_no_browser_is_passed_on(canned: Canned, owner: Brows
 async def test_without_its_process_the_browser_is_not_there_yet(owner: BrowserClient) -> None:
     with pytest.raises(Unavailable, match="not there yet"):
         await owner.page_size()
+
+
+async def test_what_was_kept_of_a_profile_is_forgotten_before_and_after_its_change(canned: Canned, owner: BrowserClient) -> None:
+    forgotten: list[int] = []
+
+    async def forget() -> None:
+        forgotten.append(len(canned.asked))
+        with pytest.raises(Conflict, match="is being changed"):
+            await owner.profile()
+
+    owner.follow_profile(forget)
+    await owner.use_profile("mail")
+    assert (canned.asked, forgotten) == ([("PUT /browser/profile HTTP/1.1", b'"mail"')], [0, 1])
+    canned.body = b'{"profile": "mail"}'
+    assert await owner.profile() == "mail"
+
+
+async def test_why_a_profile_cannot_be_used_is_passed_on(canned: Canned, owner: BrowserClient) -> None:
+    canned.status, canned.body = 409, b'{"message": "it is in use", "data": {"reason": "in_use"}}'
+    with pytest.raises(Conflict, match="it is in use") as caught:
+        await owner.use_profile("mail")
+    assert caught.value.details["reason"] == "in_use"
+    canned.status = 404
+    with pytest.raises(NotFound, match="no profile 'mail'"):
+        await owner.use_profile("mail")
+    canned.status, canned.body = 200, b'{"profile": "default"}'
+    assert await owner.profile() == "default"

@@ -104,3 +104,11 @@ def test_a_key_that_is_revoked_while_another_is_made_stays_revoked(tmp_path: Pat
         _, new = made.result(30)
         revoked.result(30)
     assert (keys.find(text), keys.find(new) is None) == (None, False)
+
+
+def test_what_was_read_is_forgotten(keys: AgentKeys, tmp_path: Path) -> None:
+    _, text = keys.create({"view"}, 60, caller="owner#1")
+    (tmp_path / "agent-keys.json").unlink()
+    assert keys.find(text)
+    keys.forget()
+    assert keys.find(text) is None

@@ -16,7 +16,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=8,
 )
-NAMES = st.sampled_from(["sub", "exp", "nbf", "iat", "scope", "scopes", "tools", "actor", "aud"])
+NAMES = st.sampled_from(["sub", "exp", "nbf", "iat", "scope", "scopes", "tools", "profiles", "lanes", "actor", "aud"])
 
 
 def read(**claims: Any) -> Claims | None:
@@ -36,7 +36,8 @@ def test_whatever_a_token_says_is_understood_or_refused_and_never_widens(payload
     claims = read(**payload)
     if claims is None:
         return
-    for name, allowed in (("scope", claims.scopes), ("scopes", claims.scopes), ("tools", claims.tools)):
+    lists = {"tools": claims.tools, "profiles": claims.profiles, "lanes": claims.lanes}
+    for name, allowed in {"scope": claims.scopes, "scopes": claims.scopes, **lists}.items():
         if name in payload:
             assert allowed is not None
             assert is_words(payload[name]) or not allowed
@@ -47,10 +48,10 @@ def test_whatever_a_token_says_is_understood_or_refused_and_never_widens(payload
 
 
 @pytest.mark.parametrize("claim", [None, True, False, 0, 1.5, {}, {"view": True}, [], [["view"]], ["view", 1], ["view", None], "", " "])
-@pytest.mark.parametrize("name", ["scope", "scopes", "tools"])
+@pytest.mark.parametrize("name", ["scope", "scopes", "tools", "profiles", "lanes"])
 def test_a_claim_that_is_there_and_malformed_allows_nothing(name: str, claim: object) -> None:
     claims = claims_of({name: claim})
-    assert (claims.tools if name == "tools" else claims.scopes) in ((), frozenset())
+    assert ({"tools": claims.tools, "profiles": claims.profiles, "lanes": claims.lanes}.get(name, claims.scopes)) in ((), frozenset())
 
 
 @pytest.mark.parametrize(("scope", "scopes"), [("view admin", ["view"]), ("view", "view admin"), (["view"], ["admin", "view"])])

@@ -45,3 +45,15 @@ async def test_there_is_an_end_to_how_many_are_kept(file: JsonFile) -> None:
     file.write({f"ann#{number}": 4e9 for number in range(MAX_REVOKED)})
     with pytest.raises(ResourceExhausted):
         Revoked(file, 60).add("one more#1")
+
+
+async def test_what_was_read_is_forgotten_and_who_waits_is_told(file: JsonFile) -> None:
+    revoked = Revoked(file, 60)
+    revoked.add("ann#1")
+    waiting = asyncio.create_task(revoked.end_of("tom#1"))
+    await asyncio.sleep(0)
+    file.write({})
+    revoked.forget()
+    async with asyncio.timeout(30):
+        await waiting
+    assert not revoked.holds("ann#1")

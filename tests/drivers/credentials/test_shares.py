@@ -71,3 +71,11 @@ def test_there_is_an_end_to_their_number(shares: PortShares, clock: Clock, monke
 def test_other_strings_are_no_tokens(shares: PortShares, text: str) -> None:
     assert not is_share(text)
     assert shares.find(text) is None
+
+
+def test_what_was_read_is_forgotten(shares: PortShares, tmp_path: Path) -> None:
+    share, token = shares.create(3000, 60, caller="mia")
+    (tmp_path / "shares.json").unlink()
+    assert shares.find(token)
+    shares.forget()
+    assert (shares.find(token), shares.holds(share.id)) == (None, False)

@@ -256,3 +256,16 @@ async def test_half_a_surrogate_pair_ends_nothing(devtools: Devtools, tab: Tab, 
         message.text for message in devtools.console
     ]
     assert await devtools.connection() is connection
+
+
+async def test_what_is_forgotten_is_in_no_log_and_no_rule_of_it_is_kept(devtools: Devtools, tab: Tab, site: str, tmp_path: Path) -> None:
+    kept = Devtools(devtools.socket, KeptRules(str(tmp_path / "rules.json")))
+    async with kept:
+        kept.rules.add(RequestRoute(Glob(f"{site}/made/*"), HELLO))
+        await kept.apply_rules()
+        await go(tab, f"{site}/page")
+        await eventually(lambda: of(kept, f"{site}/page"))
+        await kept.forget()
+        assert (list(kept.traffic), list(kept.console), bool(kept.rules)) == ([], [], False)
+    async with Devtools(devtools.socket, KeptRules(str(tmp_path / "rules.json"))) as later:
+        assert not later.rules

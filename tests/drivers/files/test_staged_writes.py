@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core.errors import Conflict, FileError
+from sandbox_server.drivers.files import staged_writes
 from sandbox_server.drivers.files.files import Files
+from sandbox_server.drivers.files.message_frames import WorkerFrame
 from sandbox_server.drivers.files.staged_writes import STAGING_PREFIX
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +46,38 @@ async def test_a_staged_file_is_the_one_that_takes_the_place_and_no_copy_of_it(f
         await staged.write(b"x")
         committed = await access.commit(staged, f"{home}/f")
         assert committed.inode == os.fstat(staged.fd).st_ino
+
+
+async def test_a_begun_file_is_there_at_once_and_shows_what_is_written(files: Files, home: Path) -> None:
+    (home / "f").write_bytes(b"old")
+    shutil.chown(home / "f", "gem", "gem")
+    before = (home / "f").stat().st_ino
+    fd = await files.access("record").begin(f"{home}/f")
+    assert (home / "f").read_bytes() == b""
+    os.write(fd, b"new")
+    os.close(fd)
+    assert (home / "f").read_bytes() == b"new"
+    assert (home / "f").stat().st_ino != before  # who reads the old one goes on
+
+
+def test_a_file_is_begun_where_the_kernel_has_no_unnamed_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def without_unnamed(path: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), path)
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", without_unnamed)
+    (home / "f").write_bytes(b"old")
+    frame = staged_writes.begin(WorkerFrame({"path": f"{home}/f"}))
+    os.write(frame.fds[0], b"new")
+    frame.close()
+    assert (home / "f").read_bytes() == b"new"
+    assert os.listdir(home) == ["f"]
+    with pytest.raises(FileNotFoundError):
+        staged_writes.begin(WorkerFrame({"path": f"{home}/missing/f"}))
+    assert os.listdir(home) == ["f"]
 
 
 async def test_a_reader_sees_the_old_file_or_the_new_one(files: Files, home: Path) -> None:

@@ -132,3 +132,9 @@ def test_a_text_that_froze_another_engine_is_answered_at_once(unit: str) -> None
 )
 def test_an_address_keeps_where_it_leads_and_nothing_that_lets_anybody_in(url: str, kept: str) -> None:
     assert Redaction().url(url) == kept
+
+
+def test_what_is_learned_later_is_taken_out_beside_the_rest() -> None:
+    redaction = Redaction(["one-secret-word"])
+    redaction.learn(["another-secret-word"])
+    assert redaction.text("echo one-secret-word another-secret-word") == "echo *** ***"

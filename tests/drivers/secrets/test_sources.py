@@ -43,3 +43,12 @@ async def test_a_store_is_asked_again_when_it_says_or_when_the_settings_do() -> 
 
 async def test_no_representation_shows_a_value() -> None:
     assert "environment" not in repr(await fetched({"env": "X"}))
+
+
+async def test_forgotten_sources_give_nothing() -> None:
+    sources = SecretSources({"TOKEN": "x"}, {}, 60)
+    definition = read_definition("TOKEN", {"source": {"env": "TOKEN"}, "bindings": [{"hosts": ["a.example"]}]})
+    assert (await sources.fetch(definition)).value == "x"
+    sources.forget()
+    with pytest.raises(ValueUnavailable):
+        await sources.fetch(definition)

@@ -109,3 +109,17 @@ def test_a_look_is_due_every_few_seconds(busy: BusyGroups) -> None:
     assert 0 < busy.keep() <= busy_groups.LOOK_SECONDS
     busy._looked = time.monotonic() - busy_groups.LOOK_SECONDS
     assert busy.keep() == busy_groups.LOOK_SECONDS
+
+
+def test_a_look_that_takes_long_is_followed_by_a_long_rest(busy: BusyGroups, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [time.monotonic() + busy_groups.LOOK_SECONDS]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def look_for_a_second(passed: float) -> None:
+        now[0] += 1
+        busy._looked = now[0]
+
+    monkeypatch.setattr(busy, "look", look_for_a_second)
+    assert busy.keep() == pytest.approx(busy_groups.REST)
+    now[0] += busy_groups.REST - 1
+    assert busy.keep() == pytest.approx(1)

@@ -53,6 +53,16 @@ async def test_a_file_that_is_there_is_replaced(recordings: Recordings, home: Pa
     assert colours(home / "recording.mp4") == ["blue"]
 
 
+async def test_a_file_that_can_be_written_and_not_replaced_is_overwritten(recordings: Recordings, home: Path) -> None:
+    made = home / "closed/recording.mp4"
+    made.parent.mkdir()
+    made.write_text("an older recording")
+    os.chown(made, home.stat().st_uid, home.stat().st_gid)
+    made.parent.chmod(0o555)
+    await (await recordings.start(str(made), OPTIONS, Still())).stop()
+    assert colours(made) == ["blue"]
+
+
 async def test_two_films_never_share_a_file(recordings: Recordings) -> None:
     await recordings.start("~/recording.mp4", OPTIONS, Still())
     with pytest.raises(Conflict, match=r"recording\.mp4"):

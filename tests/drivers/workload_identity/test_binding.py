@@ -79,3 +79,12 @@ def test_of_many_who_bind_at_once_one_wins(store: BindingStore) -> None:
 
     assert won == [store.current.tenant]
     assert store.current.version == 1
+
+
+def test_a_forgotten_state_is_read_again_and_the_given_id_does_not_count(tmp_path: Path) -> None:
+    store = BindingStore(JsonFile(str(tmp_path / "identity.json")), "pool-7")
+    store.bind(ACME)
+    (tmp_path / "identity.json").write_text('{"id": "copy-1"}')
+    assert store.sandbox_id == "pool-7"
+    store.forget()
+    assert (store.sandbox_id, store.current.tenant) == ("copy-1", None)

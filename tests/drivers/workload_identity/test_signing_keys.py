@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from sandbox_server.core.errors import Conflict, ResourceExhausted, Unavailable
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.drivers.workload_identity.signing_keys import MAX_RETIRED, ContainerKeys, OwnersKeys, jwk_of
+from sandbox_server.drivers.workload_identity.signing_keys import MAX_RETIRED, ContainerKeys, OwnersKeys, jwk_of, stored_key
 from tests.identities import Identity, pem, public_pem, stranger
 
 
@@ -119,3 +119,21 @@ def test_a_file_that_cannot_be_used_is_said_and_shows_nothing_of_itself(tmp_path
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="No such file"):
         OwnersKeys(str(tmp_path / "none")).published()
+
+
+def test_a_stored_key_is_the_one_that_signs_once_the_old_one_is_forgotten(tmp_path: Path) -> None:
+    keys = Identity(tmp_path).keys
+    old, key = keys.current(), rsa.generate_private_key(65537, 2048)
+    (tmp_path / "keys.json").write_text(stored_key(pem(key)))
+    assert keys.current().kid == old.kid
+    keys.forget()
+    assert [each["kid"] for each in keys.published()] == [jwk_of(key.public_key())["kid"]]
+
+
+def test_each_stored_key_is_another_one() -> None:
+    assert stored_key() != stored_key()
+
+
+def test_only_a_private_key_can_be_stored() -> None:
+    with pytest.raises(ValueError, match="private key"):
+        stored_key("x")

@@ -69,3 +69,13 @@ async def test_links_in_the_place_of_a_file_are_not_followed(tmp_path: Path) -> 
 async def test_nothing_runs_where_there_is_nothing_to_write(tmp_path: Path) -> None:
     async with TokenFiles(str(tmp_path), {}, 600) as files:
         assert not files._tasks._running
+
+
+async def test_withdrawn_files_are_gone_until_they_are_renewed(tmp_path: Path) -> None:
+    file = tmp_path / "aws-token"
+    async with TokenFiles(str(tmp_path), {"aws-token": Counter()}, 600) as files:
+        await eventually(lambda: content(file) == "token-1")
+        files.withdraw()
+        assert not file.exists()
+        files.renew()
+        await eventually(lambda: content(file) == "token-2")

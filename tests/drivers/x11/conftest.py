@@ -5,7 +5,7 @@ import os
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +90,10 @@ def managing(xserver: XServer, *options: str) -> Iterator[subprocess.Popen[bytes
         until(lambda: _shows_windows(display))
         yield process
     finally:
-        display.close()
         process.terminate()
         process.wait(30)
+        with suppress(ConnectionClosedError):  # the test ended the server
+            display.close()
 
 
 @pytest.fixture

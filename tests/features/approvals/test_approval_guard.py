@@ -17,6 +17,8 @@ from sandbox_server.core.identity import SERVER
 from sandbox_server.core.operation import operations
 from sandbox_server.features.approvals.approval_guard import ApprovalGuard
 from sandbox_server.features.approvals.browser_gate import BrowserGate
+from sandbox_server.features.approvals.shell_lines import REFUSED, TERMINAL
+from sandbox_server.features.box.checkpoint_details import CheckpointDetails
 from tests.features.approvals.people import Person
 from tests.features.approvals.test_gate import gate
 from tests.waiting import eventually
@@ -103,6 +105,18 @@ class Tools:
         self.ran.append(request.path)
 
 
+class Programs:
+    tag = "checkpoints"
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    @operation("POST /v1/checkpoints/start", scope="shell")
+    async def start_checkpoint_program(self) -> None:
+        """Do it."""
+        self.ran.append("program")
+
+
 class Pages:
     tag = "pages"
 
@@ -125,7 +139,7 @@ class Sandbox:
     def __init__(self, folder: Path, *rules: dict[str, Any]) -> None:
         self.person = Person()
         self.pages = Pages()
-        self.features = (Bash(), Shell(), Tools(), self.pages)
+        self.features = (Bash(), Shell(), Tools(), Programs(), self.pages)
         found = gate(folder, self.person, *rules)[0]
         self.pages.browser = self.browser = BrowserGate(found, lambda: False)
         self.guard = ApprovalGuard(found, "/home/gem/work", "/home/gem", self.browser)
@@ -239,6 +253,17 @@ async def test_a_program_opens_no_terminal_while_rules_guard_the_shells(sandbox:
     other = Sandbox(tmp_path, TOOL)
     await other.call("shell.terminal")
     assert other.ran == ["terminal"]
+
+
+async def test_a_program_of_a_checkpoint_is_started_by_no_program_while_rules_guard_the_shells(sandbox: Sandbox, tmp_path: Path) -> None:
+    with pytest.raises(ApprovalDenied, match="starts nothing of a checkpoint"):
+        await sandbox.call("checkpoints.start_checkpoint_program")
+    await sandbox.call("checkpoints.start_checkpoint_program", ANN)
+    other = Sandbox(tmp_path, TOOL)
+    await other.call("checkpoints.start_checkpoint_program")
+    assert (sandbox.ran, other.ran) == (["program"], ["program"])
+    real: Any = None
+    assert set(REFUSED) - {TERMINAL} <= {each.name for each in operations(CheckpointDetails(real, real, real, 1000))}
 
 
 @pytest.mark.parametrize("pattern", ["delete_thing", "remove_thing", "things.remove", "things.*", {"regex": "(remove|delete)_.*"}])

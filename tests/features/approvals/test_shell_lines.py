@@ -6,6 +6,7 @@ from pydantic import BaseModel
 from sandbox_server.app import build
 from sandbox_server.features.approvals.shell_lines import LINE_FIELDS, PROGRAM, TYPING, TypedLines, line_of
 from sandbox_server.features.bash.commands import BashExecRequest
+from sandbox_server.features.browser.windows.programs import ProgramRequest
 from sandbox_server.features.mcp.servers import NewMcpServer
 from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
 from sandbox_server.features.shutdown_hooks import RegisterHookRequest
@@ -22,6 +23,8 @@ WORKSPACE = "/home/gem/work"
         ("bash.exec", BashExecRequest(command="ls", exec_dir="/x"), "/x", ""),
         ("shell.exec_command", ShellExecRequest(command="ls", id="s"), None, "s"),
         ("shell.execute_bash", ExecuteBashRequest(cmd="ls", cwd="/x"), "/x", ""),
+        ("screen.launch_program", ProgramRequest(command="ls"), WORKSPACE, ""),
+        ("screen.launch_program", ProgramRequest(command="ls", exec_dir="/x"), "/x", ""),
         ("sandbox.register_hook", RegisterHookRequest(name="h", command="ls"), WORKSPACE, ""),
     ],
 )
@@ -62,7 +65,8 @@ def test_every_operation_that_takes_a_command_or_input_is_known() -> None:
     known = {*LINE_FIELDS, *TYPING, PROGRAM}
     fields = {"command", "cmd", "input", "commands", "script_line"}
     taking = {each.name for each in build(Settings()).operations if each.spec.request and fields & set(each.spec.request.model_fields)}
-    assert taking - known <= {"file.str_replace_editor"}  # its `command` is one of five words
+    # the `command` of the first is one of five words, the `input` of the second an act on the screen
+    assert taking - known == {"file.str_replace_editor", "computer.anthropic_action"}
     assert known <= taking
 
 

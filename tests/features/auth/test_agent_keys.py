@@ -91,3 +91,13 @@ async def test_only_who_administers_makes_lists_and_revokes_keys(gate: Gate) -> 
 def test_a_lifetime_out_of_bounds_is_refused(ttl: float) -> None:
     with pytest.raises(ValidationError):
         CreateKey(ttl=ttl)
+
+
+async def test_a_token_that_names_profiles_makes_no_keys(gate: Gate) -> None:
+    with pytest.raises(PermissionDenied, match="makes no keys"):
+        await made(gate, Caller("mia", ALL_SCOPES, profiles=("mail",)))
+
+
+async def test_a_token_that_names_lanes_makes_no_keys(gate: Gate) -> None:
+    with pytest.raises(PermissionDenied, match="makes no keys"):
+        await made(gate, Caller("mia", ALL_SCOPES, lanes=("ann",)))

@@ -51,6 +51,18 @@ async def test_a_guest_has_the_name_that_they_say_when_they_come(gate: Gate, des
     assert (first["X-Sandbox-Scopes"], first["X-Sandbox-Actor"]) == ("view", "person")
 
 
+async def test_a_token_that_names_profiles_invites_nobody(desk: Desk) -> None:
+    limited = Caller("agent", frozenset({"view", "control"}), profiles=("work-*",))
+    with pytest.raises(PermissionDenied, match="see the screen"):
+        await desk.ask(limited, "create_invitation", access="control")
+
+
+async def test_a_token_that_names_lanes_invites_nobody(desk: Desk) -> None:
+    limited = Caller("agent", frozenset({"view", "control"}), lanes=("ann",))
+    with pytest.raises(PermissionDenied, match="see the screen"):
+        await desk.ask(limited, "create_invitation", access="control")
+
+
 async def test_a_name_that_the_inviter_gave_is_the_guests_whatever_they_say(gate: Gate, desk: Desk) -> None:
     made = await desk.ask(OWNER, "create_invitation", name="Mia", access="control")
     told = await arrived(gate, made.ticket, "&guest=owner")

@@ -24,6 +24,11 @@ class Things:
         """Press on the screen."""
         return "done"
 
+    @operation("POST /halt", scope="shell", acts=("shell", "gui", "cdp"))
+    async def halt(self) -> str:
+        """Halt everything, a desktop too."""
+        return "done"
+
     @operation("POST /run", scope="shell", acts="shell")
     async def run(self) -> str:
         """Run a command."""
@@ -44,5 +49,6 @@ async def test_what_needs_a_desktop_is_refused_with_a_hint_where_there_is_none(n
     assert await called(name, {}) == "done"
 
 
-async def test_what_needs_none_runs() -> None:
-    assert await called("run", {"DISABLE_DESKTOP": "true"}) == "done"
+@pytest.mark.parametrize("name", ["run", "halt"])
+async def test_what_needs_none_runs(name: str) -> None:
+    assert await called(name, {"DISABLE_DESKTOP": "true"}) == "done"

@@ -52,9 +52,9 @@ class Calls:
         assert isinstance(answer, ControlState)
         return answer
 
-    async def events(self, caller: Caller, after: str | None = None) -> AsyncIterator[Any]:
+    async def events(self, caller: Caller, after: str | None = None, **fields: object) -> AsyncIterator[Any]:
         call = Call(caller, "request", last_event_id=after)
-        return await self._dispatcher.stream(self._operations["control_events"], {}, call)
+        return await self._dispatcher.stream(self._operations["control_events"], fields, call)
 
     async def refuse(self, caller: Caller, subject: str) -> None:
         await self._dispatcher.call(self._operations["refuse_request"], {"subject": subject}, Call(caller, "request"))
@@ -188,6 +188,15 @@ async def test_who_follows_sees_every_change_and_counts_as_a_viewer(calls: Calls
     await events.aclose()  # type: ignore[attr-defined] # it is a generator
     assert (await calls.state()).viewers == []
     assert calls.driving.lease.gone is not None
+
+
+async def test_who_watches_for_others_counts_as_no_viewer(calls: Calls) -> None:
+    events = await calls.events(ANN, viewing=False)
+    await next_change(events)
+    assert (await calls.state()).viewers == []
+    await calls.ask(BOB, "take")
+    assert (await next_change(events)).control.holder == "bob"
+    await events.aclose()  # type: ignore[attr-defined] # it is a generator
 
 
 class Browser:

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,6 @@ from sandbox_server.features.handoff.notification_targets import (
     NotificationTarget,
     NtfyTarget,
     SlackTarget,
-    TelegramTarget,
     WebhookTarget,
     details,
     signature,
@@ -57,6 +57,13 @@ def asked(**changes: object) -> Handoff:
     return handoff("h-1", 1).model_copy(update=found | changes)
 
 
+async def told(target: NotificationTarget, **changes: object) -> dict[str, Any]:
+    """What the service gets."""
+    await target.tell(asked(**changes), None)
+    body: dict[str, Any] = json.loads(seen[-1][2])
+    return body
+
+
 async def posted(target: NotificationTarget, link: str | None = LINK) -> tuple[str, dict[str, str], dict[str, object]]:
     answer = await target.tell(asked(), link)
     assert (answer.status, answer.error) == (200, None)
@@ -81,16 +88,6 @@ async def test_slack_gets_a_button_and_nothing_that_is_markup(http: str) -> None
     assert LINK in str(body["blocks"])
     assert (body["unfurl_links"], body["unfurl_media"]) == (False, False)
     assert "mrkdwn" not in str(body)
-
-
-async def test_telegram_gets_plain_text_and_makes_no_preview(http: str) -> None:
-    path, _, body = await posted(TelegramTarget(f"{http}/", "1:a", "@chat"))
-
-    assert path == "/bot1:a/sendMessage"
-    assert body["chat_id"] == "@chat"
-    assert body["text"] == f"The agent asks for a person (payment): Pay <now> & here\n\nUse the card.\nhttps://shop.example\n\n{LINK}"
-    assert body["link_preview_options"] == {"is_disabled": True}
-    assert "parse_mode" not in body
 
 
 async def test_ntfy_gets_a_notification_that_opens_the_page(http: str) -> None:
@@ -129,11 +126,10 @@ def test_what_is_secret_is_known() -> None:
     targets: list[NotificationTarget] = [
         WebhookTarget("u", "s"),
         SlackTarget("u"),
-        TelegramTarget("s", "t", "c"),
         NtfyTarget("u", "t"),
         MailTarget(server, "a@b", ("c@d",)),
     ]
-    assert [target.secrets for target in targets] == [("u", "s"), ("u",), ("t",), ("u", "t"), ("pa@ss",)]
+    assert [target.secrets for target in targets] == [("u", "s"), ("u",), ("u", "t"), ("pa@ss",)]
 
 
 def test_long_texts_are_cut_and_choices_told() -> None:

@@ -30,6 +30,9 @@ from tests.controls import FreeControl
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
 
+CALL = Call(Caller("agent"), "request")
+"""A call of an agent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shell:
@@ -107,7 +110,7 @@ class Runner:
 
     async def __call__(self, command: str, **options: object) -> ShellCommandResult:
         """Run a command and give its result; `hint` holds the envelope's."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             reply = await self.shell.commands.exec_command(ShellExecRequest.model_validate({"id": self.id, "command": command, **options}))
         self.hint = reply.hint
         result: ShellCommandResult = reply.data

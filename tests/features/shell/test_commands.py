@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sandbox_server.core import Call, Caller, Event, InvalidArgument, NotFound
+from sandbox_server.core.caller_presence import CallerLeft
 from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
 from sandbox_server.features.shell.processes import ShellWriteToProcessRequest
-from tests.features.shell.conftest import Runner, Server, Shell
+from tests.features.shell.conftest import CALL, Runner, Server, Shell, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -48,13 +50,13 @@ async def test_a_result_has_the_prompt_and_the_command_of_its_console(run: Runne
 
 
 async def test_a_tool_that_takes_longer_says_where_to_look(shell: Shell) -> None:
-    await shell.commands.execute_bash(ExecuteBashRequest(cmd="true"))  # the time to open a shell is the call's, too
-    reply = await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo begun; sleep 60", timeout=2))
+    await shell.commands.execute_bash(ExecuteBashRequest(cmd="true"), CALL)  # the time to open a shell is the call's, too
+    reply = await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo begun; sleep 60", timeout=2), CALL)
 
     assert (reply.data.status, reply.data.output) == ("running", "begun\n")
     assert "still runs" in (reply.hint or "")
     with pytest.raises(InvalidArgument, match="/nowhere"):
-        await shell.commands.execute_bash(ExecuteBashRequest(cmd="true", cwd="/nowhere"))
+        await shell.commands.execute_bash(ExecuteBashRequest(cmd="true", cwd="/nowhere"), CALL)
 
 
 async def test_a_stream_gives_status_output_and_exit(shell: Shell) -> None:
@@ -124,3 +126,23 @@ async def test_a_stream_that_cannot_be_resumed_runs_nothing(
         await stream(shell, last_event_id, id="s", command="touch ran")
 
     assert not (server.home / "ran").exists()
+
+
+async def test_a_command_is_stopped_when_a_caller_who_asked_for_it_disconnects(shell: Shell) -> None:
+    left = asyncio.Event()
+
+    async def disconnected() -> None:
+        await left.wait()
+
+    leaving = replace(CALL, disconnected=disconnected, ends_with_caller=True)
+    running = asyncio.create_task(shell.commands.execute_bash(ExecuteBashRequest(cmd="sleep 1234", timeout=60), leaving))
+    await eventually(lambda: busy(shell))
+    left.set()
+
+    with pytest.raises(CallerLeft):
+        await running
+    assert not await busy(shell)
+
+
+async def busy(shell: Shell) -> bool:
+    return any(session.status == "running" for session in (await shell.listed()).values())

@@ -14,7 +14,7 @@ from sandbox_server.features.shell.session_management import ShellCreateSessionR
 from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.state import ShellState
-from tests.features.shell.conftest import Runner, Server, Shell, eventually
+from tests.features.shell.conftest import CALL, Runner, Server, Shell, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -147,7 +147,9 @@ async def test_commands_at_once_without_a_session_wait_for_one_and_are_not_mixed
 
 async def test_tool_calls_at_once_wait_for_a_session_too(server: Server) -> None:
     async with server.serving(limit=2) as shell, asyncio.timeout(60):
-        replies = await asyncio.gather(*(shell.commands.execute_bash(ExecuteBashRequest(cmd=f"echo n{number}n")) for number in range(12)))
+        replies = await asyncio.gather(
+            *(shell.commands.execute_bash(ExecuteBashRequest(cmd=f"echo n{number}n"), CALL) for number in range(12))
+        )
         assert [reply.data.output for reply in replies] == [f"n{number}n\n" for number in range(12)]
 
 

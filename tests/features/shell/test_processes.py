@@ -70,3 +70,33 @@ async def test_a_view_of_a_long_screen_is_truncated_unless_asked(run: Runner) ->
     assert len(short.output) <= 30_000
     assert "characters omitted" in short.output
     assert "\n1\n2\n3\n" in long.output
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "prompt", "program"),
+    [
+        ("read -p 'Name: ' x", "line", "Name:", "bash"),
+        ("read -s -p 'Password: ' x", "hidden", "Password:", "bash"),
+        ("python3 -c 'input(\"Which one? \")'", "line", "Which one?", "python3"),
+        ("cd /; less /etc/services", "keys", "/etc/services", "less"),
+    ],
+)
+async def test_what_waits_for_input_is_named_with_its_prompt(run: Runner, command: str, kind: str, prompt: str, program: str) -> None:
+    await run(command, timeout=0)
+    seen = await eventually(
+        lambda: run.shell.processes.view(ShellViewRequest(id=run.id)), lambda seen: seen.data.terminal and seen.data.terminal.waits
+    )
+    waits = seen.data.terminal.waits
+
+    assert (waits.kind, waits.prompt, waits.program[:7]) == (kind, prompt, program)
+    assert seen.data.terminal.alternate == (program == "less")
+
+
+async def test_what_does_not_wait_for_input_is_not_said_to(run: Runner) -> None:
+    await run("printf 'Password: '; sleep 60", timeout=0)
+    seen = await eventually(lambda: run.shell.processes.view(ShellViewRequest(id=run.id)), lambda seen: "Password:" in seen.data.output)
+    terminal = seen.data.terminal
+
+    assert terminal.waits is None
+    assert (terminal.cursor.visible, terminal.cursor.column) == (True, len("Password: "))
+    assert 0 < terminal.cursor.row < terminal.rows

@@ -13,7 +13,7 @@ from sandbox_server.features.shell.session_management import (
     ShellSessionRef,
     ShellUpdateSessionRequest,
 )
-from tests.features.shell.asking import process_exists
+from tests.features.shell.asking import process_exists, shows
 from tests.features.shell.conftest import Runner, Server, Shell, eventually
 from tests.features.shell.test_terminal import terminal
 
@@ -103,6 +103,27 @@ async def test_closing_a_session_ends_what_runs_in_it(shell: Shell) -> None:
     async with asyncio.timeout(30):
         await waiting
     await eventually(lambda: process_exists("sleep 12345"), lambda there: not there)
+
+
+async def test_closing_a_busy_session_ends_what_it_has_started_but_what_ignores_hang_ups(shell: Shell) -> None:
+    await Runner(shell, "s")("sleep 12346 & nohup sleep 12347 & while :; do :; done", timeout=0)
+    await eventually(lambda: process_exists("sleep 12346"))
+    await eventually(lambda: process_exists("sleep 12347"))
+    await shell.sessions.cleanup_session(ShellSessionRef(session_id="s"))
+    await eventually(lambda: process_exists("sleep 12346"), lambda there: not there)
+    assert await process_exists("sleep 12347")
+    await Runner(shell, "other")("pkill -f 'sleep 1234[7]'")
+
+
+async def test_closing_a_busy_session_ends_what_has_chosen_a_name_to_be_overlooked(shell: Shell) -> None:
+    program = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'/*/*\\n) R 1 1'); print(100 + 23, flush=True); time.sleep(12348)"
+    run = Runner(shell, "s")
+    await run(f'python3 -c "{program}" & while :; do :; done', timeout=0)
+    await shows(run, "123")
+    line = f"python3 -c {program}"
+    assert await process_exists(line)
+    await shell.sessions.cleanup_session(ShellSessionRef(session_id="s"))
+    await eventually(lambda: process_exists(line), lambda there: not there)
 
 
 async def test_cleaning_up_closes_every_session(shell: Shell) -> None:

@@ -16,7 +16,7 @@ from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_management import ShellCreateSessionRequest, ShellSessionRef, ShellUpdateSessionRequest
 from sandbox_server.features.shell.session_profile import ShellId
 from tests.features.shell.asking import process_exists
-from tests.features.shell.conftest import Runner, Server, Shell, eventually
+from tests.features.shell.conftest import CALL, Runner, Server, Shell, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -118,10 +118,10 @@ async def test_an_idle_session_makes_room_where_that_was_asked_for(server: Serve
 
 
 async def test_a_tool_call_goes_on_in_the_same_shell_or_in_a_new_one(shell: Shell) -> None:
-    await shell.commands.execute_bash(ExecuteBashRequest(cmd="x=1", cwd="/usr"))
-    same = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x $PWD"))).data
-    other = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x.", new_session=True))).data
-    later = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x."))).data
+    await shell.commands.execute_bash(ExecuteBashRequest(cmd="x=1", cwd="/usr"), CALL)
+    same = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x $PWD"), CALL)).data
+    other = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x.", new_session=True), CALL)).data
+    later = (await shell.commands.execute_bash(ExecuteBashRequest(cmd="echo $x."), CALL)).data
 
     assert same.output == "1 /usr\n"
     assert (other.output, later.output) == (".\n", ".\n")
@@ -130,7 +130,7 @@ async def test_a_tool_call_goes_on_in_the_same_shell_or_in_a_new_one(shell: Shel
 
 async def test_new_shells_of_tool_calls_make_room_for_each_other(shell: Shell) -> None:
     for _ in range(6):
-        reply = await shell.commands.execute_bash(ExecuteBashRequest(cmd="true", new_session=True))
+        reply = await shell.commands.execute_bash(ExecuteBashRequest(cmd="true", new_session=True), CALL)
 
     assert "closed to make room" in (reply.hint or "")
     assert (await shell.sessions.get_session_stats()).total_sessions == 4

@@ -16,9 +16,9 @@ from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCall
 from sandbox_server.mcp.notifications.log_levels import LogLevels
 from sandbox_server.mcp.routing.tools import ToolRouter
 from sandbox_server.mcp.servers.upstreams import UpstreamServers
+from sandbox_server.mcp.tasks.store import TaskStore
 from sandbox_server.mcp.tools.api_client import ApiClient
-from sandbox_server.mcp.tools.api_tools import ApiTools
-from tests.mcp.conftest import InProcessConnector, nothing_behind, servers_of
+from tests.mcp.conftest import InProcessConnector, nothing_behind, servers_of, tool_router
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ class Asking:
 
 @pytest.fixture
 def tools(api: ApiClient, no_servers: UpstreamServers) -> ToolRouter:
-    return ToolRouter(ApiTools(api), no_servers, InteractiveCalls(LogLevels()), None)
+    return tool_router(api, no_servers)
 
 
 async def listed(tools: ToolRouter, **asking: str) -> list[str]:
@@ -207,7 +207,7 @@ async def test_a_defect_of_ours_is_named_by_its_id_only(tools: ToolRouter) -> No
 
 
 async def test_the_protocol_side_knows_the_schemas_once_they_were_read(api: ApiClient, tools: ToolRouter) -> None:
-    server = build_server(api, nothing_behind(), InteractiveCalls(LogLevels()), "1")
+    server = build_server(api, nothing_behind(), InteractiveCalls(LogLevels()), TaskStore(), "1")
     assert server.get_tool_input_schema is not None
     before = server.get_tool_input_schema("sample_add")
     await listed(tools)
@@ -222,7 +222,7 @@ async def test_a_name_of_ours_is_never_another_servers_whoever_asks(api: ApiClie
     """Nor is an alias; with the second scopes the caller sees none of ours by these names."""
     _, servers = servers_of(in_process.connect, thief={"command": "x", "prefix": ""})
     servers.all()["thief"].preset_tools([Tool(name=name, input_schema={"type": "object"}) for name in ("sample_clear", "plus", "echo")])
-    tools = ToolRouter(ApiTools(api), servers, InteractiveCalls(LogLevels()), None)
+    tools = tool_router(api, servers)
 
     async with servers.open():
         found = [tool for tool in await _tools(tools, scopes=scopes) if tool.name in ("sample_clear", "plus", "echo")]
@@ -243,7 +243,7 @@ async def test_an_agent_hears_what_the_network_policy_refused_to_another_servers
 
     notices = ["blocked: evil.example:443 by rule `default`", None]
     _, servers = servers_of(in_process.connect, other={"command": "x"})
-    tools = ToolRouter(ApiTools(api), servers, InteractiveCalls(LogLevels()), None)
+    tools = tool_router(api, servers)
     await api.catalog()
     monkeypatch.setattr(api, "send", send)
     async with servers.open():

@@ -147,6 +147,7 @@ class PageInput:
         "POST /v1/browser/page/click",
         scope="browser",
         tool="browser_click",
+        destructive=True,
         aliases=("sandbox_browser_element_click", "browser_element_click"),
         acts="cdp",
     )
@@ -198,7 +199,12 @@ class PageInput:
         return await with_hint(self._session, None)
 
     @operation(
-        "POST /v1/browser/page/press_key", scope="browser", tool="browser_press_key", aliases=("sandbox_browser_press_key",), acts="cdp"
+        "POST /v1/browser/page/press_key",
+        scope="browser",
+        tool="browser_press_key",
+        destructive=True,
+        aliases=("sandbox_browser_press_key",),
+        acts="cdp",
     )
     async def press_key(self, request: KeyRequest) -> Reply[None]:
         """Press a key, or several at once."""

@@ -168,7 +168,7 @@ class Reading:
                 html = await (await found_in(driven, request.selector or "html")).evaluate(_HTML, request.outer)
         return await with_hint(self._session, without_passwords(html))
 
-    @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", aliases=("sandbox_browser_get_text",))
+    @operation("GET /v1/browser/page/text", scope="browser", tool="browser_get_text", page_text=True, aliases=("sandbox_browser_get_text",))
     async def get_text(self, request: Targeted) -> Reply[str]:
         """Read all visible text: the page's, then that of its frames."""
         async with driving(self._session, request, "reading the text") as driven:

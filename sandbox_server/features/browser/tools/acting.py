@@ -67,7 +67,12 @@ class ActingTools:
         self._tabs = tabs
 
     @operation(
-        "POST /v1/browser/tools/navigate", scope="browser", tool="browser_navigate", aliases=("sandbox_browser_navigate",), acts="cdp"
+        "POST /v1/browser/tools/navigate",
+        scope="browser",
+        tool="browser_navigate",
+        page_text=True,
+        aliases=("sandbox_browser_navigate",),
+        acts="cdp",
     )
     async def tool_navigate(self, request: NavigateCall) -> Reply[str]:
         """Load a URL, and list the interactive elements there."""
@@ -79,6 +84,7 @@ class ActingTools:
         "POST /v1/browser/tools/fill",
         scope="browser",
         tool="browser_form_input_fill",
+        idempotent=True,
         aliases=("sandbox_browser_form_input_fill",),
         acts="cdp",
     )
@@ -93,6 +99,7 @@ class ActingTools:
         "POST /v1/browser/tools/select",
         scope="browser",
         tool="browser_select",
+        idempotent=True,
         aliases=("sandbox_browser_element_select", "browser_element_select"),
         acts="cdp",
     )
@@ -110,7 +117,7 @@ class ActingTools:
             scrolled = await scroll_by(driven, y=END if request.amount is None else request.amount)
         return await with_hint(self._session, scrolled)
 
-    @operation("POST /v1/browser/tools/click", scope="browser", tool="browser_vision_screen_click", acts="cdp")
+    @operation("POST /v1/browser/tools/click", scope="browser", tool="browser_vision_screen_click", destructive=True, acts="cdp")
     async def tool_click(self, request: VisionClickCall) -> Reply[None]:
         """Click a point of the page's window, as seen in `browser_vision_screen_capture`."""
         x, y = request.x, request.y

@@ -70,13 +70,20 @@ class ReadingTools:
         "GET /v1/browser/tools/elements",
         scope="browser",
         tool="browser_get_clickable_elements",
+        page_text=True,
         aliases=("sandbox_browser_get_clickable_elements",),
     )
     async def tool_elements(self, request: Targeted) -> Reply[str]:
         """List the interactive elements, with the page's text between them."""
         return await with_hint(self._session, await self._outline.read(request))
 
-    @operation("GET /v1/browser/tools/markdown", scope="browser", tool="browser_get_markdown", aliases=("sandbox_browser_get_markdown",))
+    @operation(
+        "GET /v1/browser/tools/markdown",
+        scope="browser",
+        tool="browser_get_markdown",
+        page_text=True,
+        aliases=("sandbox_browser_get_markdown",),
+    )
     async def tool_markdown(self, request: Targeted) -> Reply[str]:
         """Read the page's main content as Markdown."""
         article = await self._reading.get_markdown(request)
@@ -95,7 +102,12 @@ class ReadingTools:
         return Reply(links, hint=" ".join(filter(None, hints)) or None)
 
     @operation(
-        "POST /v1/browser/tools/evaluate", scope="browser", tool="browser_evaluate", aliases=("sandbox_browser_evaluate",), acts="cdp"
+        "POST /v1/browser/tools/evaluate",
+        scope="browser",
+        tool="browser_evaluate",
+        destructive=True,
+        aliases=("sandbox_browser_evaluate",),
+        acts="cdp",
     )
     async def tool_evaluate(self, request: EvaluateCall) -> Reply[Any]:
         """Run JavaScript in the page and return its result."""

@@ -1,0 +1,2 @@
+#!/bin/sh -eu
+awk '{ sum += $1 } END { print sum }' numbers.txt > sum.txt

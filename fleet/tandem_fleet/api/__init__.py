@@ -1,0 +1,1 @@
+"""The service's API over HTTP."""

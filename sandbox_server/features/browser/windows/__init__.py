@@ -1,0 +1,1 @@
+"""Windows, clipboard and programs of the desktop."""

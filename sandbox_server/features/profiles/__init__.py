@@ -1,0 +1,1 @@
+"""Named profiles of the browser, which outlive the container on its volume."""
