@@ -222,14 +222,6 @@ WORKDIR /opt/generators
 RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
     fetch npm ci --ignore-scripts --no-audit --no-fund
 
-# --- openid: an OpenID provider, for the tests only -------------------------------------------------------------------
-FROM node AS openid
-ARG NPM_CONFIG_REGISTRY
-COPY requirements/openid /opt/openid
-WORKDIR /opt/openid
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=npm,target=/root/.npm \
-    fetch npm ci --ignore-scripts --no-audit --no-fund
-
 # --- client-typescript: what the TypeScript client is built with, for the tests and releases only -------------------------
 FROM node AS client-typescript
 ARG NPM_CONFIG_REGISTRY
@@ -253,14 +245,6 @@ RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.c
     python3 -m venv --without-pip /opt/agents \
     && fetch /opt/tools/bin/pip --python /opt/agents/bin/python install --no-deps --require-hashes --no-compile -r /requirements/agents.txt \
     && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/agents/lib
-
-FROM tools AS e2b
-ARG PIP_INDEX_URL
-COPY requirements/e2b.txt /requirements/
-RUN --mount=type=secret,id=authorities --mount=type=cache,id=pip,target=/root/.cache/pip \
-    python3 -m venv --without-pip /opt/e2b \
-    && fetch /opt/tools/bin/pip --python /opt/e2b/bin/python install --no-deps --require-hashes --no-compile -r /requirements/e2b.txt \
-    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/e2b/lib
 
 # --- s3: a server of S3 that keeps nothing, for the tests of folders only ---------------------------------------------------
 FROM tools AS s3
@@ -368,18 +352,16 @@ ENV LANG=C.UTF-8
 RUN --mount=type=cache,id=apt-lists,target=/var/lib/apt/lists,sharing=locked \
     --mount=type=cache,id=apt-archives,target=/var/cache/apt,sharing=locked \
     apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends \
-        cosign docker-buildx docker-cli docker-registry firefox-esr libavcodec61 libjxl0.11 postgresql shellcheck skopeo xterm
+        cosign docker-buildx docker-cli docker-registry firefox-esr libavcodec61 libjxl0.11 shellcheck skopeo xterm
 COPY --from=conformance /opt/conformance /opt/conformance
 COPY --from=clients /opt/clients /opt/clients
 COPY --from=lint /opt/lint /opt/lint
 COPY --from=generators /opt/generators /opt/generators
-COPY --from=openid /opt/openid /opt/openid
 COPY --from=client-typescript /opt/client-typescript /opt/client-typescript
 COPY --from=syft /usr/local/bin/syft /usr/local/bin/
 COPY --from=devtools /opt/chrome-devtools /opt/chrome-devtools
 COPY --from=browser-use /opt/browser-use /opt/browser-use
 COPY --from=agents /opt/agents /opt/agents
-COPY --from=e2b /opt/e2b /opt/e2b
 COPY --from=s3 /opt/s3 /opt/s3
 COPY --from=test-packages /opt/venv /opt/venv
 COPY --from=gateway /usr/lib/nginx/modules/ngx_stream_module.so /usr/lib/nginx/modules/

@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
-from unittest.mock import MagicMock
-
-from tandem_fleet.api.app import build
 
 from sandbox_server import settings
 
 TREES = (
     "sandbox_server",
-    "fleet",
     "tests",
     "nginx",
     "supervisord",
@@ -173,8 +169,8 @@ class Repository:
 
     @cached_property
     def _operations(self) -> dict[tuple[str, ...], frozenset[str]]:
-        """The verbs of each path of the sandbox's API and of the fleet's, by the path's segments."""
-        paths = json.loads((self.root / PACKAGE / "openapi.json").read_text("utf-8"))["paths"] | build(MagicMock()).openapi()["paths"]
+        """The verbs of each path of the API, by the path's segments."""
+        paths = json.loads((self.root / PACKAGE / "openapi.json").read_text("utf-8"))["paths"]
         return {tuple(path.strip("/").split("/")): frozenset(verb.upper() for verb in verbs) for path, verbs in paths.items()}
 
     @cached_property

@@ -10,12 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 OURS = ROOT / "sandbox_server"
-FLEET = ROOT / "fleet" / "tandem_fleet"
 CLIENT = ROOT / "clients" / "python"
 MAX_LINES = 400
 MAX_MEDIAN = 10
 CODE = (".py", ".js", ".mjs", ".css", ".html", ".conf", ".sh")
-TREES = ("sandbox_server", "fleet", "clients", "tests", "custom_tools", "examples", "benchmarks", "nginx", "supervisord", "scripts")
+TREES = ("sandbox_server", "clients", "tests", "custom_tools", "examples", "benchmarks", "nginx", "supervisord", "scripts")
 FORBIDDEN_FOLDERS = {"routers", "services", "models", "schemas", "utils", "helpers"}
 FORBIDDEN_CLASS = re.compile(r"(Manager|Helper|Util|Utils|Handler|Impl|Data|Info)$|^Base[A-Z]")
 THIRD_PARTY = "vendor"
@@ -89,19 +88,8 @@ def test_functions_are_short() -> None:
     assert statistics.median(lengths) < MAX_MEDIAN
 
 
-def fleet_modules() -> list[Path]:
-    """The same of the fleet's package, whose migrations are run by the store's test."""
-    found = (file for file in FLEET.rglob("*.py") if any(functions(file)) and "migrations" not in file.parts)
-    return sorted(file.relative_to(FLEET) for file in found)
-
-
-@pytest.mark.parametrize("module", fleet_modules(), ids=str)
-def test_every_module_of_the_fleet_has_its_test(module: Path) -> None:
-    assert (ROOT / "tests/fleet" / module.parent / f"test_{module.stem}.py").is_file()
-
-
 def client_modules() -> list[Path]:
-    """The same of the Python client and what builds it."""
+    """Every module of the Python client, and of what builds it, that does something."""
     return sorted(file.relative_to(CLIENT) for file in CLIENT.rglob("*.py") if any(functions(file)))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tandem_fleet
 import yaml
 
 from tests.scripts.releases import GIVEN, ROOT, VERSION, Release, make_key, registry, release, tool
@@ -85,13 +84,11 @@ def test_a_byte_that_changed_is_found(plain: Release, tmp_path: Path) -> None:
     assert "./tandem-core.oci.tar: FAILED" in tool("sha256sum", "--check", "SHA256SUMS", where=tmp_path / "copy", check=False).stdout
 
 
-def test_the_fleets_package_is_whole(plain: Release) -> None:
-    client, wheel = sorted(plain.dist.glob("*.whl"))
-    assert client.name == f"tandem_client-{VERSION}-py3-none-any.whl"
-    assert wheel.name == f"tandem_fleet-{tandem_fleet.__version__}-py3-none-any.whl"
+def test_the_python_clients_package_is_whole(plain: Release) -> None:
+    (wheel,) = plain.dist.glob("*.whl")
+    assert wheel.name == f"tandem_client-{VERSION}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as packed:
-        assert packed.read("tandem_fleet/backends/seccomp.json") == (ROOT / "deploy/seccomp/tandem.json").read_bytes()
-        assert "tandem_fleet/store/migrations/env.py" in packed.namelist()
+        assert packed.read("tandem/seccomp.json") == (ROOT / "deploy/seccomp/tandem.json").read_bytes()
 
 
 def test_the_hashes_are_signed_as_openssl_reads_it(pushed: tuple[Release, str], tmp_path: Path) -> None:

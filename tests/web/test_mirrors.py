@@ -8,8 +8,6 @@ import pytest
 import sandbox_server
 
 WEB = Path(sandbox_server.__file__).parent / "web"
-FLEET = WEB.parent.parent / "fleet/tandem_fleet/web"
-"""The fleet's page, whose modules are tried in a browser too: `tests/pages/test_fleet_wall.py`."""
 TESTS = Path(__file__).parent
 MODULES = [module for module in sorted(WEB.rglob("*.js")) if WEB / "vendor" not in module.parents]
 
@@ -50,9 +48,7 @@ def test_every_module_with_logic_has_its_test(module: Path) -> None:
 
 def test_every_test_has_its_module() -> None:
     tests = [file.relative_to(TESTS) for file in TESTS.rglob("*.test.mjs")]
-    modules = {str(module.relative_to(WEB).with_suffix("")) for module in MODULES} | {
-        f"fleet/{module.stem}" for module in FLEET.glob("*.js")
-    }
+    modules = {str(module.relative_to(WEB).with_suffix("")) for module in MODULES}
     assert [str(test) for test in tests if str(test).removesuffix(".test.mjs") not in modules] == []
 
 

@@ -1,24 +1,18 @@
-"""Starting sandboxes: a container on this machine, or one of a fleet."""
+"""Starting sandboxes: containers on this machine."""
 
-import json
 import os
 import secrets
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-
-from tandem.errors import TandemError, Unreachable, failure
-from tandem.wire import body_of
+from tandem.errors import TandemError
 
 RUN_SECONDS = 600.0
 """An engine may have to fetch the image first."""
-TOKEN_SECONDS = 86_400
 PROFILE = Path(__file__).with_name("seccomp.json")
 OPTIONS = (
     *("--detach", "--publish", "127.0.0.1::8080", "--volume", "/sandbox"),
@@ -26,7 +20,6 @@ OPTIONS = (
     *("--pids-limit", "4096", "--shm-size", "1g", "--stop-timeout", "45"),
 )
 """With them the sandbox has all that it can have: docs/start.md says what each adds."""
-SCOPES = ("browser", "code", "files", "shell", "view")
 
 
 @dataclass(frozen=True)
@@ -35,9 +28,7 @@ class Started:
 
     url: str
     key: str = field(repr=False)
-    container: str = ""
-    fleet: str = ""
-    fleet_key: str = field(default="", repr=False)
+    container: str
 
 
 def start_container(image: str, name: str | None, env: Mapping[str, str]) -> Started:
@@ -68,47 +59,10 @@ def start_container(image: str, name: str | None, env: Mapping[str, str]) -> Sta
     return Started(f"http://{address}", key, container)
 
 
-def start_in_fleet(fleet: str, key: str, name: str | None, env: Mapping[str, str], timeout: float) -> Started:
-    """Start a sandbox of a fleet, with a token of a day for what an agent does."""
-    base = fleet.rstrip("/")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    asked = {**({"name": name} if name else {}), **({"environment": dict(env)} if env else {})}
-    with httpx.Client(base_url=base, headers=headers, timeout=timeout + 30, trust_env=False) as http:
-        made = _asked(http, "POST", f"/v1/sandboxes?wait={timeout:.0f}", asked)
-        try:
-            given = _token(http, made)
-        except BaseException:
-            with suppress(TandemError):
-                _asked(http, "DELETE", f"/v1/sandboxes/{made['id']}", None)
-            raise
-    return Started(given.get("url") or given["address"], given["token"], made["id"], base, key)
-
-
 def remove(started: Started) -> None:
     """Remove a sandbox with its files."""
-    if started.fleet:
-        headers = {"Authorization": f"Bearer {started.fleet_key}"} if started.fleet_key else {}
-        with httpx.Client(base_url=started.fleet, headers=headers, timeout=RUN_SECONDS, trust_env=False) as http:
-            _asked(http, "DELETE", f"/v1/sandboxes/{started.container}", None)
-    elif docker := shutil.which(os.environ.get("TANDEM_ENGINE", "docker")):
+    if docker := shutil.which(os.environ.get("TANDEM_ENGINE", "docker")):
         _run(docker, "rm", "--force", "--volumes", started.container, check=False)
-
-
-def _token(http: httpx.Client, made: Mapping[str, str]) -> dict[str, str]:
-    if made["state"] != "ready":
-        raise TandemError(f"{made['name']} is {made['state']}: {made.get('reason') or 'it was not ready in time'}")
-    return _asked(http, "PUT", f"/v1/sandboxes/{made['id']}/token", {"scopes": list(SCOPES), "seconds": TOKEN_SECONDS})
-
-
-def _asked(http: httpx.Client, verb: str, path: str, body: object) -> dict[str, str]:
-    try:
-        response = http.request(verb, path, json=body)
-    except httpx.TransportError as error:
-        raise Unreachable(f"{http.base_url} does not answer: {error or type(error).__name__}") from error
-    if not response.is_success:
-        raise failure(response.status_code, body_of(response), response.headers)
-    answer: dict[str, str] = json.loads(response.content or b"{}")
-    return answer
 
 
 def _run(*command: str, check: bool = True) -> str:

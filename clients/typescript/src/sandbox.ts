@@ -4,7 +4,6 @@ import { Control } from "./control.js";
 import { ApiError, TimedOut, Unavailable, Unreachable } from "./errors.js";
 import type { SandboxEvent } from "./events.js";
 import { Files } from "./files.js";
-import { removeFromFleet, startInFleet } from "./fleet.js";
 import { Operations, type Schemas } from "./operations.js";
 import { Page } from "./page.js";
 import { Shell } from "./shell.js";
@@ -29,9 +28,6 @@ export interface SandboxOptions {
 export interface StartOptions {
   /** The image of a container on this machine. */
   readonly image?: string;
-  /** The URL of a fleet, in place of a container. */
-  readonly fleet?: string;
-  readonly fleetKey?: string;
   readonly name?: string;
   /** The image's settings. */
   readonly env?: Readonly<Record<string, string>>;
@@ -71,22 +67,14 @@ export class Sandbox implements AsyncDisposable {
     this.control = new Control(this.api);
   }
 
-  /** Start one: a container of `image` on this machine, or one of the fleet at the URL `fleet`. `close` removes it. */
+  /** Start one: a container of `image` on this machine. `close` removes it. */
   static async start(options: StartOptions = {}): Promise<Sandbox> {
     const { image = "tandem", name, env = {}, timeout = START_SECONDS, patience = 0 } = options;
     const begun = Date.now();
-    let sandbox: Sandbox;
-    if (options.fleet) {
-      const fleet = new Connection(options.fleet, options.fleetKey ?? "");
-      const { url, key, id } = await startInFleet(fleet, name, env, timeout);
-      sandbox = new Sandbox({ url, key, patience });
-      sandbox.#remove = () => removeFromFleet(fleet, id);
-    } else {
-      const { startContainer, removeContainer } = await import("./container.js");
-      const { url, key, container } = await startContainer(image, name, env);
-      sandbox = new Sandbox({ url, key, patience });
-      sandbox.#remove = () => removeContainer(container);
-    }
+    const { startContainer, removeContainer } = await import("./container.js");
+    const { url, key, container } = await startContainer(image, name, env);
+    const sandbox = new Sandbox({ url, key, patience });
+    sandbox.#remove = () => removeContainer(container);
     try {
       await sandbox.waitReady({ timeout: timeout - (Date.now() - begun) / 1000 });
     } catch (error) {

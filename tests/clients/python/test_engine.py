@@ -1,10 +1,8 @@
-import json
 from pathlib import Path
 
-import httpx
 import pytest
 from tandem import engine
-from tandem.errors import TandemError, Unreachable
+from tandem.errors import TandemError
 
 FAKE = """#!/bin/sh
 echo "$@" >>"$LOG"
@@ -54,47 +52,6 @@ def test_without_an_engine_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TANDEM_ENGINE", "there-is-no-such-program")
     with pytest.raises(TandemError, match="TANDEM_ENGINE"):
         engine.start_container("image", None, {})
-
-
-def test_one_of_a_fleet_is_made_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
-        if request.method == "PUT":
-            return httpx.Response(200, json={"token": "t", "address": "http://a", "url": "http://gateway/s/1"})
-        return httpx.Response(201, json={"id": "1", "name": "n", "state": "ready"})
-
-    client = httpx.Client
-    monkeypatch.setattr(httpx, "Client", lambda **more: client(**more, transport=httpx.MockTransport(answer)))
-    started = engine.start_in_fleet("http://fleet/", "k", "n", {"A": "b"}, 60)
-    assert (started.url, started.key) == ("http://gateway/s/1", "t")
-    assert json.loads(asked[0].content) == {"name": "n", "environment": {"A": "b"}}
-    engine.remove(started)
-    assert (asked[-1].method, str(asked[-1].url)) == ("DELETE", "http://fleet/v1/sandboxes/1")
-
-
-@pytest.mark.parametrize(
-    ("status", "body"), [(403, {"message": "no"}), (201, {"id": "1", "name": "n", "state": "failed", "reason": "no image"})]
-)
-def test_a_fleet_that_refuses_or_fails_says_why(monkeypatch: pytest.MonkeyPatch, status: int, body: dict[str, str]) -> None:
-    asked: list[str] = []
-    client = httpx.Client
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.method)
-        return httpx.Response(status, json=body)
-
-    transport = httpx.MockTransport(answer)
-    monkeypatch.setattr(httpx, "Client", lambda **more: client(**more, transport=transport))
-    with pytest.raises(TandemError, match=r"no|no image"):
-        engine.start_in_fleet("http://fleet", "", None, {}, 60)
-    assert asked == (["POST", "DELETE"] if status == 201 else ["POST"])
-
-
-def test_a_fleet_that_is_away_is_said() -> None:
-    with pytest.raises(Unreachable, match="does not answer"):
-        engine.start_in_fleet("http://127.0.0.1:1", "", None, {}, 1)
 
 
 def test_an_engine_that_hangs_is_given_up_and_leaves_nothing(docker: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,12 @@ test("a question outlives a restart, and has its answer", async () => {
 
 test("a question is withdrawn if nobody waits any more", async () => {
   const server = await serve(open, "silence", { data: {} });
-  const signal = AbortSignal.timeout(100);
-  await assert.rejects(new Sandbox({ url: server.url, key: "" }).ask("Which?", { signal }), (error) => error === signal.reason);
+  const given = new AbortController();
+  const asked = new Sandbox({ url: server.url, key: "" }).ask("Which?", { signal: given.signal });
+  const refused = assert.rejects(asked, (error) => error === given.signal.reason);
+  while (server.seen.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  given.abort();
+  await refused;
   assert.deepEqual([server.seen[2].method, server.seen[2].url], ["DELETE", "/v1/handoffs/h"]);
   server.close();
 });
@@ -39,15 +43,5 @@ test("what an attempt throws goes back to the checkpoint", async () => {
   assert.equal(server.seen[1].url, "/v1/checkpoints/c/restore");
   assert.equal(await sandbox.attempt("before", async (before) => before.id), "c");
   assert.equal(server.seen.length, 3);
-  server.close();
-});
-
-test("a sandbox of a fleet is removed if its token fails", async () => {
-  const made = { body: { id: "s", name: "n", state: "ready" } };
-  const server = await serve(made, { status: 403, body: {} }, { body: {} }, made, { body: { token: "t", address: "x" } }, { body: {} });
-  const options = { fleet: server.url, fleetKey: "k", timeout: 0 };
-  await assert.rejects(Sandbox.start(options), PermissionDenied);
-  assert.deepEqual([server.seen[2].method, server.seen[2].url], ["DELETE", "/v1/sandboxes/s"]);
-  await assert.rejects(Sandbox.start(options), /no URL/);
   server.close();
 });

@@ -14,7 +14,7 @@ from tests.client_tarball import NODES, installed_tarball
 HERE = Path(__file__).parent
 TESTS = sorted(HERE.glob("*.test.mjs"))
 SOURCES = HERE.parents[2] / "clients" / "typescript" / "src"
-WITHOUT_TESTS = {"index", "schema", "page", "files", "checkpoint", "fleet", "container", "view", "react"}
+WITHOUT_TESTS = {"index", "schema", "page", "files", "checkpoint", "container", "view", "react"}
 """What tests/image/test_client_typescript.py and tests/pages/test_client_view.py try with a real sandbox, or what has no code, and
 `react`, of which only the types are checked.
 """

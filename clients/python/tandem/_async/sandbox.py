@@ -43,22 +43,17 @@ class AsyncSandbox:
         cls,
         image: str = "tandem",
         *,
-        fleet: str | None = None,
-        fleet_key: str = "",
         name: str | None = None,
         env: Mapping[str, str] | None = None,
         patience: float = 0.0,
         timeout: float = START_SECONDS,
     ) -> "AsyncSandbox":
-        """Start one: a container of `image` on this machine, or one of the fleet at the URL `fleet`. It is removed when it is closed.
+        """Start one: a container of `image` on this machine. It is removed when it is closed.
 
         `env` are the image's settings. `timeout` is in seconds; raises TimeoutError.
         """
         deadline = time.monotonic() + timeout
-        if fleet:
-            started = await asyncio.to_thread(engine.start_in_fleet, fleet, fleet_key, name, env or {}, timeout)
-        else:
-            started = await asyncio.to_thread(engine.start_container, image, name, env or {})
+        started = await asyncio.to_thread(engine.start_container, image, name, env or {})
         sandbox = cls(started.url, started.key, patience=patience)
         sandbox._started = started
         try:

@@ -1,1 +1,0 @@
-"""The service's API over HTTP."""

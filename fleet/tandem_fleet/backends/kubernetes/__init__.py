@@ -1,1 +1,0 @@
-"""Sandboxes as Pods of a Kubernetes cluster."""

@@ -1,1 +1,0 @@
-"""What people see of sandboxes at work, and what sandboxes ask of people."""
