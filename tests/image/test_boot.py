@@ -60,12 +60,12 @@ def test_with_our_profile_the_agent_can_make_a_user_namespace(sandbox: Sandbox) 
 
 @pytest.mark.parametrize("component", ["spawn", "serve", "mcp", "gateway"])
 @pytest.mark.slow
-def test_a_component_that_is_killed_is_back(sandbox: Sandbox, component: str) -> None:
-    _, before = processes(sandbox)[component]
-    assert sandbox.exec("kill", "-9", str(before)).code == 0
-    until(lambda: processes(sandbox).get(component, ("", before))[1] != before, otherwise=sandbox.logs)
-    sandbox.wait_ready()
-    assert sandbox.request("GET", "/v1/sandbox").status_code == 200
+def test_a_component_that_is_killed_is_back(mended: Sandbox, component: str) -> None:
+    _, before = processes(mended)[component]
+    assert mended.exec("kill", "-9", str(before)).code == 0
+    until(lambda: processes(mended).get(component, ("", before))[1] != before, otherwise=mended.logs)
+    mended.wait_ready()
+    assert mended.request("GET", "/v1/sandbox").status_code == 200
 
 
 def test_stopping_is_clean_and_runs_the_hooks(start_sandbox: Start) -> None:

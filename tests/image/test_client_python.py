@@ -54,6 +54,14 @@ def client(sandbox: "Sandbox", package: Path) -> Iterator["Client"]:
         yield made
 
 
+@pytest.fixture
+def mended_client(mended: "Sandbox", package: Path) -> Iterator["Client"]:
+    from tandem import Sandbox as Client
+
+    with Client(mended.base_url, mended.api_key) as made:
+        yield made
+
+
 def test_commands_files_and_pages(client: "Client", tmp_path: Path) -> None:
     from tandem import CommandFailed, NotFound
 
@@ -90,40 +98,40 @@ def test_commands_files_and_pages(client: "Client", tmp_path: Path) -> None:
     assert client.api.sandbox.get_context().home_dir == "/home/gem"
 
 
-def test_output_is_followed_where_the_connection_breaks_and_the_command_runs_once(client: "Client", sandbox: "Sandbox") -> None:
+def test_output_is_followed_where_the_connection_breaks_and_the_command_runs_once(mended_client: "Client", mended: "Sandbox") -> None:
     from tandem._sync.shell import Output
 
     command = "echo begun >>~/runs; for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.3; done; exit 7"
     pieces = []
-    for piece in client.shell.stream(command):
+    for piece in mended_client.shell.stream(command):
         pieces.append(piece)
         if len(pieces) == 2:
-            assert sandbox.exec("pkill", "-KILL", "-x", "nginx").code == 0
+            assert mended.exec("pkill", "-KILL", "-x", "nginx").code == 0
     assert "".join(piece.text for piece in pieces if isinstance(piece, Output)) == "".join(f"{number}\n" for number in range(1, 9))
     [result] = [piece for piece in pieces if not isinstance(piece, Output)]
     assert result.exit_code == 7
-    assert client.files.read_text("~/runs") == "begun\n"
+    assert mended_client.files.read_text("~/runs") == "begun\n"
 
 
-def test_events_go_on_where_the_connection_breaks(client: "Client", sandbox: "Sandbox") -> None:
+def test_events_go_on_where_the_connection_breaks(mended_client: "Client", mended: "Sandbox") -> None:
     from tandem import TandemError
 
     handoffs: list[str] = []
 
     def ask() -> bool:
         try:
-            handoffs.append(client.api.handoffs.request_human(reason="after the break").id)
+            handoffs.append(mended_client.api.handoffs.request_human(reason="after the break").id)
         except TandemError:  # the gateway is not back yet
             return False
         return True
 
-    events = iter(client.events())
+    events = iter(mended_client.events())
     assert next(events).name
-    assert sandbox.exec("pkill", "-KILL", "-x", "nginx").code == 0
+    assert mended.exec("pkill", "-KILL", "-x", "nginx").code == 0
     until(ask)
     heard = next(event for event in events if event.name == "handoffs" and event.data)
     assert [each["reason"] for each in heard.data] == ["after the break"]
-    client.api.handoffs.cancel_handoff(handoffs[-1])
+    mended_client.api.handoffs.cancel_handoff(handoffs[-1])
 
 
 def test_an_error_goes_back_to_the_checkpoint(client: "Client") -> None:

@@ -106,11 +106,11 @@ def test_commands_files_and_pages(package: Path, sandbox: "Sandbox") -> None:
     assert said["link"] in (200, 303)
 
 
-def test_output_and_events_go_on_where_the_connection_breaks_and_the_command_runs_once(package: Path, sandbox: "Sandbox") -> None:
+def test_output_and_events_go_on_where_the_connection_breaks_and_the_command_runs_once(package: Path, mended: "Sandbox") -> None:
     with ThreadPoolExecutor() as pool:
-        running = pool.submit(run, package, sandbox, BREAK)
-        until(lambda: sandbox.request("POST", "/v1/file/read", json={"file": "~/ts-runs"}).json()["success"])
-        assert sandbox.exec("pkill", "-KILL", "-x", "nginx").code == 0
+        running = pool.submit(run, package, mended, BREAK)
+        until(lambda: mended.request("POST", "/v1/file/read", json={"file": "~/ts-runs"}).json()["success"])
+        assert mended.exec("pkill", "-KILL", "-x", "nginx").code == 0
         said = running.result(PATIENCE_SECONDS)
     assert "".join(map(str, said["pieces"])) == "".join(f"{number}\n" for number in range(1, 9)) + "7"
     assert (said["runs"], said["heard"]) == ("begun\n", ["after the break"])

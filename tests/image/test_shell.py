@@ -22,6 +22,15 @@ def name() -> str:
 
 @pytest.fixture
 def client(sandbox: "Sandbox") -> Iterator[Client]:
+    yield from _client_of(sandbox)
+
+
+@pytest.fixture
+def mended_client(mended: "Sandbox") -> Iterator[Client]:
+    yield from _client_of(mended)
+
+
+def _client_of(sandbox: "Sandbox") -> Iterator[Client]:
     made = Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
     yield made
     made.shell.cleanup_all_sessions()
@@ -93,17 +102,19 @@ def test_a_root_process_can_be_killed(client: Client, name: str) -> None:
 
 
 @pytest.mark.parametrize("component", ["serve", "spawn"])
-def test_sessions_and_what_runs_in_them_outlive_a_killed_component(client: Client, sandbox: "Sandbox", component: str, name: str) -> None:
-    client.shell.exec_command(id=f"{name}-idle", command="cd /usr; x=kept")
-    client.shell.exec_command(id=name, command="read line; echo got $line; sh -c 'exit 6'", async_mode=True)
-    for pid in _pids(sandbox, component):
-        sandbox.exec("kill", "-9", pid)
-    until(lambda: _lists(sandbox, {name, f"{name}-idle"}), within=60)
-    until(lambda: _runs(sandbox, f"{name}-idle"), within=60)
-    idle = client.shell.exec_command(id=f"{name}-idle", command="echo $x $PWD").data
-    client.shell.write_to_process(id=name, input="it", press_enter=True)
-    client.shell.wait_for_process(id=name, seconds=30)
-    busy = client.shell.view(id=name).data
+def test_sessions_and_what_runs_in_them_outlive_a_killed_component(
+    mended_client: Client, mended: "Sandbox", component: str, name: str
+) -> None:
+    mended_client.shell.exec_command(id=f"{name}-idle", command="cd /usr; x=kept")
+    mended_client.shell.exec_command(id=name, command="read line; echo got $line; sh -c 'exit 6'", async_mode=True)
+    for pid in _pids(mended, component):
+        mended.exec("kill", "-9", pid)
+    until(lambda: _lists(mended, {name, f"{name}-idle"}), within=60)
+    until(lambda: _runs(mended, f"{name}-idle"), within=60)
+    idle = mended_client.shell.exec_command(id=f"{name}-idle", command="echo $x $PWD").data
+    mended_client.shell.write_to_process(id=name, input="it", press_enter=True)
+    mended_client.shell.wait_for_process(id=name, seconds=30)
+    busy = mended_client.shell.view(id=name).data
 
     assert idle.output == "kept /usr\n"
     assert (busy.status, busy.exit_code) == ("completed", 6)
