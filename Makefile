@@ -1,7 +1,8 @@
-.PHONY: run test bench check generate
+.PHONY: run test test-all bench check generate
 
 run: ; @scripts/run
 test: ; @scripts/test
+test-all: ; @scripts/test --all
 bench: ; @benchmarks/api/run
 check: ; @scripts/check
 generate: ; @scripts/generate

@@ -18,7 +18,11 @@ import pytest
 from sandbox_server.drivers.files.files import Files
 from sandbox_server.drivers.shells import tmux_connection
 from sandbox_server.drivers.spawn import process as drivers_process
+from tests import rings
 from tests.fork_server import ForkedProcess, ForkServer
+
+# The file that gets a line for each test that failed, so that scripts/test can run them again. A pytest that a test starts has none.
+_FAILED = os.environ.pop("TANDEM_FAILED", None)
 
 # What the daemons of these tests are forked from.
 _forks = ForkServer("sandbox_server.drivers.spawn.main", "sandbox_server.drivers.files.worker", "tests.daemons")
@@ -41,6 +45,28 @@ def pytest_runtest_teardown() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test the marker of the ring that the tables have it in; one with a container of its own is slow, by its start alone."""
+    for item in items:
+        if "start_sandbox" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
+        for marker in rings.markers_of(item.nodeid):
+            item.add_marker(marker)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Write a line for a test whose setup, call or teardown failed."""
+    if _FAILED and report.failed:
+        with open(_FAILED, "a") as file:
+            file.write(f"{report.nodeid}\n")
+
+
+def pytest_sessionfinish() -> None:
+    """Leave a file that says that pytest ended by itself."""
+    if _FAILED:
+        Path(f"{_FAILED}.ended").touch()
 
 
 def pytest_unconfigure() -> None:

@@ -13,12 +13,10 @@ from tests.image.gvisor_reasons import reason
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that start a container of their own as slow: that alone takes five seconds. Under gVisor, skip what cannot hold."""
+    """Under gVisor, skip what cannot hold."""
     for item in items:
         if GVISOR and (why := reason(item.nodeid)):
             item.add_marker(pytest.mark.skip(reason=f"gVisor: {why}"))
-        if "start_sandbox" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.slow)
 
 
 def new_launcher(session: str, *, boxed: bool = True, plain: bool = False) -> Launcher:

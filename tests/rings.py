@@ -1,0 +1,108 @@
+"""Which tests the ring that lands leaves out (`scripts/test`; `scripts/test --all` runs every test).
+
+Names are files and functions below `tests`, by file.
+"""
+
+TIMING: dict[str, tuple[str, ...]] = {
+    "cdp/test_command_effects.py": (
+        "test_a_look_that_never_ends_leaves_the_page_to_the_person",
+        "test_no_expression_and_no_query_of_a_program_is_matched_in_the_page_of_a_person",
+    ),
+    "cdp/test_redaction.py": ("test_the_time_it_takes_grows_as_the_message_does",),
+    "composition/test_handoff.py": (
+        "test_a_receipt_that_is_asked_for_too_early_is_waited_for",
+        "test_who_came_by_a_link_is_out_and_drives_no_more",
+    ),
+    "composition/test_late.py": ("test_whoever_waits_has_it_as_soon_as_another_thread_made_it_even_after_one_gave_up",),
+    "core/test_tasks.py": ("test_a_started_task_is_kept_until_it_has_ended",),
+    "core/test_unknown_fields.py": ("test_a_hint_takes_little_time_whatever_was_sent",),
+    "drivers/box/test_layer_store.py": ("test_a_million_names_are_not_read_to_tell_that_there_is_a_change",),
+    "drivers/box/test_live_job.py": ("test_the_box_stands_still_between_what_the_worker_says_and_the_length_of_it_is_told",),
+    "drivers/box/test_processes.py": ("test_what_forks_without_end_stands_still_as_a_whole_in_seconds_and_goes_on",),
+    "drivers/box/test_tar_reader.py": ("test_what_is_malformed_is_refused_at_once",),
+    "drivers/devtools/test_request_gate.py": ("test_without_a_connection_a_change_waits_for_nothing",),
+    "drivers/egress/test_network_namespace.py": ("test_packets_that_are_not_dns_are_refused_at_once",),
+    "drivers/egress/test_policy.py": ("test_ten_thousand_rules_take_as_long_as_ten",),
+    "drivers/kernels/test_execution.py": (
+        "test_an_interrupt_that_loses_the_reply_loses_no_kernel",
+        "test_code_that_takes_too_long_is_interrupted",
+    ),
+    "drivers/kernels/test_outputs.py": ("test_what_is_shown_is_put_together_in_time_that_grows_with_what_was_put_out",),
+    "drivers/nodes/test_script.py": ("test_a_program_ends_with_its_time_whatever_it_does",),
+    "drivers/ports/test_container_names.py": (
+        "test_a_name_that_is_ours_stays_so_while_the_resolver_is_busy",
+        "test_a_resolver_that_hangs_holds_nobody_up_for_long",
+    ),
+    "drivers/x11/test_window_focus.py": ("test_a_window_manager_that_does_not_answer_holds_a_click_up_for_a_moment_only",),
+    "egress/test_app.py": (
+        "test_it_stays_small_with_many_rules_and_ends_when_it_is_told_to",
+        "test_ten_thousand_half_open_connections_take_little_and_keep_nobody_out_for_long",
+    ),
+    "egress/test_egress_flow.py": ("test_what_comes_just_when_the_server_is_given_the_word_is_not_lost",),
+    "features/bash/test_commands.py": ("test_a_hundred_megabytes_of_output_do_not_grow_the_server",),
+    "features/bash/test_streams.py": ("test_a_stream_ends_with_running_after_a_soft_timeout",),
+    "features/browser/page/test_forms.py": ("test_a_form_that_cannot_be_filled_says_which_item",),
+    "features/browser/page/test_input.py": ("test_what_is_not_there_is_not_found_and_what_is_covered_is_a_conflict",),
+    "features/browser/page/test_waiting.py": ("test_a_download_is_waited_for_and_put_where_it_is_wanted",),
+    "features/handoff/test_sign_in_links.py": ("test_with_the_end_of_the_request_who_came_by_its_links_is_out",),
+    "features/shell/test_commands.py": (
+        "test_a_stream_ends_with_the_status_when_its_time_is_over",
+        "test_a_tool_that_takes_longer_says_where_to_look",
+    ),
+    "features/shell/test_limits.py": (
+        "test_a_command_waits_for_a_session_no_longer_than_for_its_end_and_is_told_when_to_try_again",
+        "test_what_was_spent_on_waiting_for_a_session_is_taken_from_the_time_of_the_command",
+    ),
+    "features/shell/test_text.py": ("test_the_time_for_a_text_grows_with_its_length",),
+    "features/shell/test_timeouts.py": ("test_no_change_timeout_counts_from_the_last_output",),
+    "image/test_bash.py": ("test_a_soft_timeout_leaves_the_command_running_and_a_hard_one_ends_it",),
+    "image/test_browser.py": ("test_what_is_typed_is_what_a_page_gets",),
+    "image/test_busy.py": ("test_a_command_and_a_person_who_takes_control_are_served_while_loops_take_every_processor",),
+    "image/test_egress.py": ("test_a_denied_name_is_refused_at_once_and_says_why",),
+    "image/test_egress_failures.py": ("test_nothing_passes_while_a_process_is_killed_fifty_times_and_it_is_soon_back",),
+    "image/test_egress_load.py": (),
+    "image/test_failures.py": ("test_without_its_supervisor_a_busy_container_ends_and_starts_again_with_its_files",),
+    "image/test_files.py": ("test_a_gibibyte_goes_up_and_down_with_flat_memory",),
+    "image/test_live_checkpoint.py": ("test_a_pause_is_brief",),
+    "image/test_live_checkpoint_attacks.py": (),
+    "image/test_person_gets_in.py": (),
+    "image/test_shell.py": ("test_a_hundred_megabytes_of_output_leave_the_server_as_small_as_it_was",),
+    "image/test_shell_sessions.py": (
+        "test_a_hard_timeout_ends_the_command_and_not_the_session",
+        "test_a_soft_timeout_leaves_the_command_running",
+        "test_silence_is_told_and_the_command_goes_on_until_it_is_killed",
+    ),
+    "image/test_terminal.py": ("test_who_comes_to_a_full_screen_program_sees_its_screen",),
+    "image/test_worst.py": ("test_strangers_at_the_udp_port_get_no_answer_and_hold_up_nobody",),
+    "mcp/servers/test_http_transport.py": ("test_a_stream_that_hangs_up_and_asks_for_no_pause_is_opened_once_a_second_at_most",),
+    "pages/test_connection.py": (
+        "test_a_connection_that_never_comes_back_is_replaced_by_a_new_one",
+        "test_a_stalled_connection_is_told_and_what_is_typed_meanwhile_is_never_sent",
+    ),
+    "pages/test_recorder.py": (
+        "test_it_opens_at_the_last_recording_and_plays_from_any_row",
+        "test_private_time_is_a_band_and_the_picture_of_before_is_covered",
+    ),
+    "pages/test_requests.py": ("test_who_types_is_told_that_the_request_is_gone",),
+    "test_growth.py": ("test_a_text_that_doubles_takes_less_than_three_times_as_long",),
+}
+"""What a time, a rate or a size decides, by the test's own bound or by one of the product's: functions by file, and whole files."""
+
+FULL = (
+    "contract/test_generated_clients.py",
+    "examples/",
+    "image/test_custom_image.py",
+    "image/test_engines.py",
+    "image/test_release.py",
+    "image/test_variants.py",
+    "scripts/test_release_inside.py",
+)
+"""What is built, or run, beside the image and its tests: folders and files."""
+
+
+def markers_of(node: str) -> list[str]:
+    """The markers, `timing` or `full`, of a test by its node id."""
+    file, _, rest = node.removeprefix("tests/").partition("::")
+    functions = TIMING.get(file)
+    timing = functions is not None and (not functions or rest.partition("[")[0].rpartition("::")[2] in functions)
+    return ["timing"] * timing + ["full"] * file.startswith(FULL)

@@ -1,0 +1,156 @@
+"""`scripts/test` runs again, alone, what failed in the crowd, names what is flaky, and fails for the rest. The engine is a stand-in."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "test"
+ENGINE = r"""#!/bin/sh
+case "$1" in run) ;; *) exit ;; esac
+for each in "$@"; do
+  case "$each" in
+    *:/run/failed) failed=${each%:/run/failed} ;;
+    TANDEM_FAILED=*) part=${each##*/} ;;
+  esac
+done
+echo "$part" >>"$HERE/parts"
+echo "what $part said"
+if [ -e "$HERE/$part.hangs" ]; then exit 1; fi
+: >"$failed/$part.ended"
+if [ "$part" = again ]; then
+  cat "$failed/ids" >>"$HERE/again"
+  if grep -Fxq -f "$failed/ids" "$HERE/broken" 2>/dev/null; then exit 1; fi
+  exit
+fi
+if [ -e "$HERE/$part.fails" ]; then cp "$HERE/$part.fails" "$failed/$part"; exit 1; fi
+"""
+OLD = "tests/core/test_old.py"
+NEW = "tests/core/test_new.py"
+
+
+class Checkout:
+    """A repository whose change is the file `NEW`, with stand-ins for what builds."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "scripts").mkdir()
+        shutil.copy(SCRIPT, folder / "scripts")
+        self.program("scripts/build", "#!/bin/sh\n")
+        self.program("scripts/sizes", "#!/bin/sh\n")
+        self.program("scripts/engine", f"#!/bin/sh\necho {folder}/docker\n")
+        self.program("docker", ENGINE)
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.commit(OLD, "2026-01-02T03:04:05Z")
+        self.commit(NEW, "2026-01-05T03:04:05Z")
+
+    def program(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+        (self.folder / name).chmod(0o755)
+
+    def git(self, *arguments: str, date: str = "") -> None:
+        who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} | who
+        subprocess.run(["git", *arguments], cwd=self.folder, env=env, check=True)
+
+    def commit(self, file: str, date: str) -> None:
+        (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / file).touch()
+        self.git("add", file)
+        self.git("commit", "--quiet", "--message", file, date=date)
+
+    def fails(self, part: str, *nodes: str) -> None:
+        """Have tests fail in a part."""
+        (self.folder / f"{part}.fails").write_text("".join(f"{node}\n" for node in nodes))
+
+    def break_again(self, *nodes: str) -> None:
+        """Have tests fail alone, too."""
+        (self.folder / "broken").write_text("".join(f"{node}\n" for node in nodes))
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        env = {"PATH": "/usr/bin:/bin", "HERE": str(self.folder), "HOME": str(self.folder), "LANES": "1"}
+        command = [str(self.folder / "scripts" / "test"), *arguments]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+
+    def lines(self, name: str) -> list[str]:
+        file = self.folder / name
+        return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """A checkout in which every test passes."""
+    return Checkout(tmp_path)
+
+
+def test_without_a_failure_nothing_runs_again(checkout: Checkout) -> None:
+    done = checkout.run()
+    assert done.returncode == 0, done.stderr
+    assert sorted(checkout.lines("parts")) == [
+        "browser",
+        "drivers",
+        "egress",
+        "features",
+        "image-1",
+        "image-2",
+        "image-3",
+        "others",
+        "pages",
+    ]
+    assert "what pages said" in done.stdout
+    assert "flaky" not in done.stdout
+
+
+def test_of_the_whole_ring_what_measures_runs_last(checkout: Checkout) -> None:
+    assert checkout.run("--all").returncode == 0
+    assert checkout.lines("parts")[-1] == "timing"
+    assert len(checkout.lines("parts")) == 10
+
+
+def test_what_passes_alone_twice_is_named_and_fails_nothing(checkout: Checkout) -> None:
+    nodes = [f"{OLD}::test_a[x::y z]", f"{OLD}::test_b"]
+    checkout.fails("others", *nodes)
+    checkout.fails("pages", "tests/pages/test_c.py::test_c")
+    done = checkout.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("flaky: ")] == [
+        *(f"flaky: {node}" for node in nodes),
+        "flaky: tests/pages/test_c.py::test_c",
+    ]
+    assert done.stdout.splitlines()[-1] == "test: 3 flaky"
+    assert checkout.lines("again") == [*nodes, *nodes, *["tests/pages/test_c.py::test_c"] * 2]
+
+
+def test_what_fails_alone_fails_the_run_and_the_others_are_still_named(checkout: Checkout) -> None:
+    checkout.fails("others", f"{OLD}::test_a")
+    checkout.fails("pages", "tests/pages/test_c.py::test_c")
+    checkout.break_again(f"{OLD}::test_a")
+    done = checkout.run()
+    assert done.returncode == 1
+    assert f"failed again, alone, the first time: {OLD}::test_a" in done.stdout
+    assert "what again said" in done.stdout
+    assert "flaky: tests/pages/test_c.py::test_c" in done.stdout
+
+
+def test_a_failure_in_a_file_of_the_change_has_no_second_chance(checkout: Checkout) -> None:
+    checkout.fails("others", f"{NEW}::test_a")
+    done = checkout.run()
+    assert done.returncode == 1
+    assert f"flaky: {NEW}::test_a\nfailed, in a file of the change: {NEW}::test_a" in done.stdout
+    assert f"({OLD})" in done.stderr
+
+
+def test_a_part_that_does_not_end_fails_the_run(checkout: Checkout) -> None:
+    (checkout.folder / "drivers.hangs").touch()
+    done = checkout.run()
+    assert done.returncode == 1
+    assert "test: part drivers did not end well: 1" in done.stderr
+
+
+def test_where_tests_of_many_files_fail_none_runs_again(checkout: Checkout) -> None:
+    checkout.fails("drivers", *(f"tests/drivers/test_{number}.py::test_a" for number in range(11)))
+    done = checkout.run()
+    assert done.returncode == 1
+    assert "test: tests of 11 files failed; of more than 10 none runs again" in done.stderr
+    assert checkout.lines("again") == []
