@@ -63,10 +63,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             file.write(f"{report.nodeid}\n")
 
 
-def pytest_sessionfinish() -> None:
-    """Leave a file that says that pytest ended by itself."""
+def pytest_sessionfinish(exitstatus: int) -> None:
+    """Leave a file that says that pytest ended by itself, and with which status: a thread that never ends gives the process another."""
     if _FAILED:
-        Path(f"{_FAILED}.ended").touch()
+        Path(f"{_FAILED}.ended").write_text(f"{int(exitstatus)}\n")
 
 
 def pytest_unconfigure() -> None:

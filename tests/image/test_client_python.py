@@ -48,17 +48,18 @@ def package() -> Iterator[Path]:
 
 @pytest.fixture
 def client(sandbox: "Sandbox", package: Path) -> Iterator["Client"]:
-    from tandem import Sandbox as Client
-
-    with Client(sandbox.base_url, sandbox.api_key) as made:
-        yield made
+    yield from _client_of(sandbox)
 
 
 @pytest.fixture
 def mended_client(mended: "Sandbox", package: Path) -> Iterator["Client"]:
+    yield from _client_of(mended)
+
+
+def _client_of(sandbox: "Sandbox") -> Iterator["Client"]:
     from tandem import Sandbox as Client
 
-    with Client(mended.base_url, mended.api_key) as made:
+    with Client(sandbox.base_url, sandbox.api_key) as made:
         yield made
 
 

@@ -18,13 +18,14 @@ done
 echo "$part" >>"$HERE/parts"
 echo "what $part said"
 if [ -e "$HERE/$part.hangs" ]; then exit 1; fi
-: >"$failed/$part.ended"
+echo 0 >"$failed/$part.ended"
+if [ -e "$HERE/$part.stays" ]; then exit 1; fi
 if [ "$part" = again ]; then
   cat "$failed/ids" >>"$HERE/again"
   if grep -Fxq -f "$failed/ids" "$HERE/broken" 2>/dev/null; then exit 1; fi
   exit
 fi
-if [ -e "$HERE/$part.fails" ]; then cp "$HERE/$part.fails" "$failed/$part"; exit 1; fi
+if [ -e "$HERE/$part.fails" ]; then cp "$HERE/$part.fails" "$failed/$part"; echo 1 >"$failed/$part.ended"; exit 1; fi
 """
 OLD = "tests/core/test_old.py"
 NEW = "tests/core/test_new.py"
@@ -141,8 +142,37 @@ def test_a_failure_in_a_file_of_the_change_has_no_second_chance(checkout: Checko
     assert f"({OLD})" in done.stderr
 
 
-def test_a_part_that_does_not_end_fails_the_run(checkout: Checkout) -> None:
-    (checkout.folder / "drivers.hangs").touch()
+def test_where_no_commit_is_older_than_the_change_every_file_is_of_it(checkout: Checkout) -> None:
+    checkout.git("checkout", "--quiet", "--orphan", "shallow")
+    checkout.commit("tests/core/test_third.py", "2026-01-05T03:04:05Z")
+    checkout.fails("others", f"{OLD}::test_a")
+    done = checkout.run()
+    assert done.returncode == 1
+    assert f"failed, in a file of the change: {OLD}::test_a" in done.stdout
+    assert "every file counts as changed" in done.stderr
+
+
+def test_what_was_written_long_ago_does_not_end_the_change_where_it_is_committed_last(checkout: Checkout) -> None:
+    checkout.commit("tests/core/test_third.py", "2026-01-01T03:04:05Z")
+    checkout.git("commit", "--quiet", "--amend", "--no-edit", "--date=2026-01-01T03:04:05Z", date="2026-01-05T04:04:05Z")
+    checkout.fails("others", f"{NEW}::test_a")
+    done = checkout.run()
+    assert done.returncode == 1
+    assert f"failed, in a file of the change: {NEW}::test_a" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["hangs", "stays"])
+def test_a_part_that_does_not_end_by_itself_fails_the_run(checkout: Checkout, how: str) -> None:
+    """It hangs in a test, or is ended after its last test, as a thread of it goes on."""
+    (checkout.folder / f"drivers.{how}").touch()
+    done = checkout.run()
+    assert done.returncode == 1
+    assert "test: part drivers did not end well: 1" in done.stderr
+    assert checkout.lines("again") == []
+
+
+def test_a_part_that_failed_without_a_test_fails_the_run(checkout: Checkout) -> None:
+    checkout.fails("drivers")
     done = checkout.run()
     assert done.returncode == 1
     assert "test: part drivers did not end well: 1" in done.stderr
