@@ -21,8 +21,14 @@ from sandbox_server.drivers.spawn import process as drivers_process
 from tests import rings
 from tests.fork_server import ForkedProcess, ForkServer
 
-# The file that gets a line for each test that failed, so that scripts/test can run them again. A pytest that a test starts has none.
-_FAILED = os.environ.pop("TANDEM_FAILED", None)
+pytest_plugins = ["tests.image.shared_containers"]
+
+# How the names of the files begin that tell scripts/test what failed and what was not run. A pytest that a test starts has none.
+_TOLD = os.environ.pop("TANDEM_TOLD", "")
+# The files of the change, a line each.
+_CHANGED = os.environ.pop("TANDEM_CHANGED", "")
+# When no further test begins, in seconds since 1970; 0 for never.
+_DEADLINE = float(os.environ.pop("TANDEM_DEADLINE", 0))
 
 # What the daemons of these tests are forked from.
 _forks = ForkServer("sandbox_server.drivers.spawn.main", "sandbox_server.drivers.files.worker", "tests.daemons")
@@ -48,25 +54,38 @@ def pytest_runtest_teardown() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test the marker of the ring that the tables have it in; one with a container of its own is slow, by its start alone."""
+    """Give each test the markers of the ring that the tables have it in."""
+    changed = frozenset(Path(_CHANGED).read_text().splitlines()) if _CHANGED else frozenset()
     for item in items:
-        if "start_sandbox" in getattr(item, "fixturenames", ()):
-            item.add_marker("slow")
-        for marker in rings.markers_of(item.nodeid):
+        slow = item.get_closest_marker("slow") is not None
+        for marker in rings.markers_of(item.nodeid, getattr(item, "fixturenames", ()), slow, changed):
             item.add_marker(marker)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin no test after the deadline, and write a line for it."""
+    if _DEADLINE and time.time() > _DEADLINE:
+        _tell("late", item.nodeid)
+        pytest.skip("not run for lack of time")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Write a line for a test whose setup, call or teardown failed."""
-    if _FAILED and report.failed:
-        with open(_FAILED, "a") as file:
-            file.write(f"{report.nodeid}\n")
+    if report.failed:
+        _tell("failed", report.nodeid)
 
 
 def pytest_sessionfinish(exitstatus: int) -> None:
     """Leave a file that says that pytest ended by itself, and with which status: a thread that never ends gives the process another."""
-    if _FAILED:
-        Path(f"{_FAILED}.ended").write_text(f"{int(exitstatus)}\n")
+    _tell("ended", str(int(exitstatus)))
+
+
+def _tell(what: str, line: str) -> None:
+    """Write a line for scripts/test, if it is what runs the tests."""
+    if _TOLD:
+        with open(f"{_TOLD}.{what}", "a") as file:
+            file.write(f"{line}\n")
 
 
 def pytest_unconfigure() -> None:

@@ -1,7 +1,9 @@
-"""Which tests the ring that lands leaves out (`scripts/test`; `scripts/test --all` runs every test).
+"""Which tests the ring that lands leaves out, and which it adds for a change (`scripts/test`; `scripts/test --all` runs every test).
 
 Names are files and functions below `tests`, by file.
 """
+
+from collections.abc import Collection
 
 TIMING: dict[str, tuple[str, ...]] = {
     "cdp/test_command_effects.py": (
@@ -99,10 +101,114 @@ FULL = (
 )
 """What is built, or run, beside the image and its tests: folders and files."""
 
+LONG = (
+    "drivers/box/test_live_checkpoint.py",
+    "drivers/box/test_paused_programs.py",
+    "drivers/box/test_store_restore.py",
+    "drivers/documents/test_document_program.py",
+    "drivers/egress/test_x509_signing.py",
+    "drivers/spawn/test_busy_groups.py",
+    "pages/test_access.py",
+)
+"""What takes a minute or more together, and is about one part of the product: files that are run for a change of it."""
 
-def markers_of(node: str) -> list[str]:
-    """The markers, `timing` or `full`, of a test by its node id."""
+CONTAINERS = ("image/", "pages/")
+"""Whose tests start containers. One that uses other containers than the shared ones is in the full ring."""
+
+SHARED = {"sandbox", "mended"}
+"""The fixtures of the shared containers."""
+
+OWN = {"start_sandbox", "sandbox_with", "egress_hosts", "configured"}
+"""The fixtures that start other ones."""
+
+LANDING = (
+    "image/test_attacks.py",
+    "image/test_box.py",
+    "image/test_box_attacks.py",
+    "image/test_contract.py",
+    "image/test_egress_levels.py",
+    "image/test_undo.py",
+    "pages/test_undo.py",
+)
+"""What has containers of its own, and lands."""
+
+AREAS: dict[str, tuple[str, ...]] = {
+    "Dockerfile": ("image/test_boot", "image/test_failures", "image/test_plain_run"),
+    "clients/": ("contract/test_generated_clients", "image/test_client_", "image/test_integrations"),
+    "custom_tools/": ("image/test_mcp", "image/test_custom_image"),
+    "deploy/seccomp/": ("image/test_box", "image/test_isolation", "image/test_plain_run"),
+    "examples/": ("examples/",),
+    "nginx/": ("image/test_box_ports", "image/test_ports", "image/test_proxy", "image/test_rebinding", "image/test_smuggling"),
+    "requirements/": ("image/test_agent_frameworks", "image/test_editors", "image/test_jupyter"),
+    "sandbox_server/boot/": ("image/test_boot", "image/test_hooks", "image/test_isolation", "image/test_plain_run", "image/test_failures"),
+    "sandbox_server/cdp/": ("image/test_browser", "image/test_network", "image/test_approvals_browser", "image/test_lanes"),
+    "sandbox_server/drivers/box/": (
+        "image/test_box",
+        "image/test_isolation",
+        "image/test_live_checkpoint",
+        "image/test_undo",
+        "image/test_busy",
+    ),
+    "sandbox_server/drivers/browser/": ("image/test_browser", "image/test_network", "pages/test_network"),
+    "sandbox_server/drivers/credentials/": ("image/test_gateway", "image/test_identity", "image/test_handoff"),
+    "sandbox_server/drivers/devtools/": ("image/test_browser", "image/test_approvals_browser"),
+    "sandbox_server/drivers/egress/": ("image/test_egress",),
+    "sandbox_server/drivers/fence/": ("image/test_isolation", "image/test_plain_run"),
+    "sandbox_server/drivers/folders/": ("image/test_folders",),
+    "sandbox_server/drivers/forks/": ("image/test_fork",),
+    "sandbox_server/drivers/kernels/": ("image/test_jupyter",),
+    "sandbox_server/drivers/ports/": ("image/test_ports", "image/test_box_ports", "pages/test_ports"),
+    "sandbox_server/drivers/profiles/": ("image/test_profiles",),
+    "sandbox_server/drivers/proxy/": ("image/test_proxy",),
+    "sandbox_server/drivers/recorder/": ("image/test_recording", "pages/test_recorder"),
+    "sandbox_server/drivers/secrets/": ("image/test_secrets", "image/test_egress_secrets"),
+    "sandbox_server/drivers/shells/": ("image/test_shell", "image/test_terminal"),
+    "sandbox_server/drivers/snapshots/": ("image/test_snapshot", "image/test_fork"),
+    "sandbox_server/drivers/sound/": ("image/test_microphone",),
+    "sandbox_server/drivers/spawn/": ("image/test_box", "image/test_busy", "image/test_failures", "image/test_processes"),
+    "sandbox_server/drivers/vnc/": ("image/test_vnc",),
+    "sandbox_server/drivers/workload_identity/": ("image/test_identity",),
+    "sandbox_server/drivers/x11/": ("image/test_desktop",),
+    "sandbox_server/egress/": ("image/test_egress",),
+    "sandbox_server/features/approvals/": ("image/test_approvals", "image/test_chats", "pages/test_approvals"),
+    "sandbox_server/features/auth/": ("image/test_identity", "image/test_handoff", "image/test_rebinding", "pages/test_access"),
+    "sandbox_server/features/box/": ("image/test_box", "image/test_undo"),
+    "sandbox_server/features/browser/": ("image/test_browser",),
+    "sandbox_server/features/control/": ("image/test_control", "image/test_private", "image/test_worst"),
+    "sandbox_server/features/egress/": ("image/test_egress_api", "image/test_egress_programs", "image/test_egress_secrets"),
+    "sandbox_server/features/folders/": ("image/test_folders",),
+    "sandbox_server/features/handoff/": ("image/test_handoff", "image/test_chats"),
+    "sandbox_server/features/jupyter/": ("image/test_jupyter",),
+    "sandbox_server/features/profiles/": ("image/test_profiles",),
+    "sandbox_server/features/recorder/": ("image/test_recording",),
+    "sandbox_server/features/secrets/": ("image/test_secrets", "image/test_egress_secrets"),
+    "sandbox_server/features/snapshots/": ("image/test_snapshot", "image/test_fork", "image/test_live_checkpoint"),
+    "sandbox_server/features/workload_identity/": ("image/test_identity",),
+    "sandbox_server/mcp/": ("image/test_mcp",),
+    "sandbox_server/stream/": ("image/test_stream", "image/test_microphone", "image/test_worst", "pages/test_connection"),
+    "sandbox_server/web/": ("pages/test_access", "pages/test_approvals", "pages/test_connection"),
+    "supervisord/": ("image/test_boot", "image/test_failures", "image/test_browser_chaos", "image/test_desktop_chaos"),
+}
+"""What is run, too, to land a change of these paths: how the names of its tests begin."""
+
+
+def belongs(file: str, changed: Collection[str]) -> bool:
+    """Whether the tests of a file are to be run for a change, which is given by the files that it touches.
+
+    They are where the change touches the file itself, the folder of the product that theirs mirrors, or an area that names them.
+    """
+    mirrored = f"sandbox_server/{file.rpartition('/')[0]}/"
+    begins = tuple(begin for path in changed for area, begins in AREAS.items() if path.startswith(area) for begin in begins)
+    return f"tests/{file}" in changed or file.startswith(begins) or any(path.startswith(mirrored) for path in changed)
+
+
+def markers_of(node: str, fixtures: Collection[str] = (), slow: bool = False, changed: Collection[str] = ()) -> list[str]:
+    """The markers `timing`, `full` and `changed` of a test by its node id, its fixtures and the files of the change."""
     file, _, rest = node.removeprefix("tests/").partition("::")
     functions = TIMING.get(file)
-    timing = functions is not None and (not functions or rest.partition("[")[0].rpartition("::")[2] in functions)
-    return ["timing"] * timing + ["full"] * file.startswith(FULL)
+    if functions is not None and (not functions or rest.partition("[")[0].rpartition("::")[2] in functions):
+        return ["timing"]
+    shared = SHARED.intersection(fixtures) and not OWN.intersection(fixtures)
+    own = file.startswith(CONTAINERS) and not file.startswith(LANDING) and not shared
+    full = ["full"] if own or file.startswith(FULL + LONG) else []
+    return full + (["changed"] if (full or slow) and belongs(file, changed) else [])

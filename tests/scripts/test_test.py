@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -11,21 +12,26 @@ ENGINE = r"""#!/bin/sh
 case "$1" in run) ;; *) exit ;; esac
 for each in "$@"; do
   case "$each" in
-    *:/run/failed) failed=${each%:/run/failed} ;;
-    TANDEM_FAILED=*) part=${each##*/} ;;
+    *:/run/told) told=${each%:/run/told} ;;
+    TANDEM_TOLD=*) part=${each##*/} ;;
+    TANDEM_DEADLINE=*) until=${each#*=} ;;
   esac
 done
 echo "$part" >>"$HERE/parts"
+echo "$part $until" >>"$HERE/untils"
 echo "what $part said"
 if [ -e "$HERE/$part.hangs" ]; then exit 1; fi
-echo 0 >"$failed/$part.ended"
+echo 0 >"$told/$part.ended"
 if [ -e "$HERE/$part.stays" ]; then exit 1; fi
 if [ "$part" = again ]; then
-  cat "$failed/ids" >>"$HERE/again"
-  if grep -Fxq -f "$failed/ids" "$HERE/broken" 2>/dev/null; then exit 1; fi
+  cat "$told/ids" >>"$HERE/again"
+  if grep -Fxq -f "$told/ids" "$HERE/broken" 2>/dev/null; then exit 1; fi
   exit
 fi
-if [ -e "$HERE/$part.fails" ]; then cp "$HERE/$part.fails" "$failed/$part"; echo 1 >"$failed/$part.ended"; exit 1; fi
+if [ "$part" = changed ]; then cp "$told/changed" "$HERE/changed"; fi
+if [ -e "$HERE/$part.late" ]; then cp "$HERE/$part.late" "$told/$part.late"; fi
+if [ -e "$HERE/$part.empty" ]; then echo 5 >"$told/$part.ended"; exit 5; fi
+if [ -e "$HERE/$part.fails" ]; then cp "$HERE/$part.fails" "$told/$part.failed"; echo 1 >"$told/$part.ended"; exit 1; fi
 """
 OLD = "tests/core/test_old.py"
 NEW = "tests/core/test_new.py"
@@ -69,8 +75,8 @@ class Checkout:
         """Have tests fail alone, too."""
         (self.folder / "broken").write_text("".join(f"{node}\n" for node in nodes))
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        env = {"PATH": "/usr/bin:/bin", "HERE": str(self.folder), "HOME": str(self.folder), "LANES": "1"}
+    def run(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        env = {"PATH": "/usr/bin:/bin", "HERE": str(self.folder), "HOME": str(self.folder), "LANES": "1"} | more
         command = [str(self.folder / "scripts" / "test"), *arguments]
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
 
@@ -88,25 +94,17 @@ def checkout(tmp_path: Path) -> Checkout:
 def test_without_a_failure_nothing_runs_again(checkout: Checkout) -> None:
     done = checkout.run()
     assert done.returncode == 0, done.stderr
-    assert sorted(checkout.lines("parts")) == [
-        "browser",
-        "drivers",
-        "egress",
-        "features",
-        "image-1",
-        "image-2",
-        "image-3",
-        "others",
-        "pages",
-    ]
+    assert checkout.lines("parts") == ["image", "changed", "pages", "others", "drivers", "features", "browser"]
     assert "what pages said" in done.stdout
     assert "flaky" not in done.stdout
 
 
 def test_of_the_whole_ring_what_measures_runs_last(checkout: Checkout) -> None:
     assert checkout.run("--all").returncode == 0
-    assert checkout.lines("parts")[-1] == "timing"
-    assert len(checkout.lines("parts")) == 10
+    parts = checkout.lines("parts")
+    assert parts[-1] == "timing"
+    assert {"image", "full-image", "full-egress", "pages", "full-pages", "full-examples", "others", "full-code"} < set(parts)
+    assert "changed" not in parts
 
 
 def test_what_passes_alone_twice_is_named_and_fails_nothing(checkout: Checkout) -> None:
@@ -183,4 +181,48 @@ def test_where_tests_of_many_files_fail_none_runs_again(checkout: Checkout) -> N
     done = checkout.run()
     assert done.returncode == 1
     assert "test: tests of 11 files failed; of more than 10 none runs again" in done.stderr
+    assert checkout.lines("again") == []
+
+
+def test_the_tests_are_told_what_belongs_to_the_change_which_may_be_none(checkout: Checkout) -> None:
+    (checkout.folder / "changed.empty").touch()
+    (checkout.folder / "new").touch()
+    assert checkout.run().returncode == 0
+    assert checkout.lines("changed")[0] == NEW
+    assert "new" in checkout.lines("changed")
+    assert OLD not in checkout.lines("changed")
+
+
+def test_a_part_without_a_test_fails_the_run(checkout: Checkout) -> None:
+    (checkout.folder / "others.empty").touch()
+    done = checkout.run()
+    assert done.returncode == 1
+    assert "test: part others did not end well: 5" in done.stderr
+
+
+def test_ten_minutes_before_the_deadline_no_test_begins_and_those_of_the_change_have_eight_minutes_at_most(checkout: Checkout) -> None:
+    far = int(time.time()) + 100_000
+    assert checkout.run(DEADLINE=str(far)).returncode == 0
+    untils = dict(line.split() for line in checkout.lines("untils"))
+    assert {untils[part] for part in untils if part != "changed"} == {str(far - 600)}
+    assert int(untils["changed"]) < far - 600
+
+
+def test_without_a_deadline_those_of_the_change_alone_have_an_end(checkout: Checkout) -> None:
+    assert checkout.run().returncode == 0
+    assert {line.partition(" ")[0] for line in checkout.lines("untils") if not line.endswith(" 0")} == {"changed"}
+
+
+def test_what_was_not_run_for_lack_of_time_is_named_and_fails_nothing(checkout: Checkout) -> None:
+    (checkout.folder / "pages.late").write_text("tests/pages/test_c.py::test_c\ntests/pages/test_c.py::test_d\n")
+    done = checkout.run()
+    assert done.returncode == 0
+    assert "not run for lack of time: tests/pages/test_c.py (2 tests)\n" in done.stdout
+
+
+def test_what_failed_and_cannot_run_again_before_the_deadline_fails_the_run(checkout: Checkout) -> None:
+    checkout.fails("others", f"{OLD}::test_a")
+    done = checkout.run(DEADLINE="1000000")
+    assert done.returncode == 1
+    assert f"failed, not run again for lack of time: {OLD}::test_a" in done.stdout
     assert checkout.lines("again") == []
