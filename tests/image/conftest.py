@@ -1,8 +1,7 @@
 """The image from outside. `scripts/test` says which image, and on which network these tests may start containers."""
 
 import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from agent_sandbox import Sandbox as Client
@@ -27,43 +26,6 @@ def new_launcher(session: str, *, boxed: bool = True, plain: bool = False) -> La
     return Launcher(image, run, session, boxed=boxed, plain=plain)
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    """One running container with default settings and a key, for every test that leaves it as it was."""
-    launcher = new_launcher("shared")
-    try:
-        yield launcher.start()
-    finally:
-        launcher.remove()
-
-
-@pytest.fixture(scope="session")
-def mended_container() -> Iterator[Sandbox]:
-    """The container that `mended` gives."""
-    launcher = new_launcher("mended")
-    try:
-        yield launcher.start()
-    finally:
-        launcher.remove()
-
-
-@pytest.fixture
-def mended(mended_container: Sandbox) -> Sandbox:
-    """One container with default settings and a key, ready, for tests that end parts of it and see them come back."""
-    mended_container.wait_ready()
-    return mended_container
-
-
-@pytest.fixture(scope="session")
-def configured() -> Iterator[Sandbox]:
-    """One running container without sudo, on another port, for every test that leaves it as it was."""
-    launcher = new_launcher("configured")
-    try:
-        yield launcher.start(env={"ALLOW_SUDO": "false", "PUBLIC_PORT": "9123"}, port=9123)
-    finally:
-        launcher.remove()
-
-
 @pytest.fixture(scope="module")
 def egress_hosts() -> Iterator[EgressHosts]:
     """A container for a module, with a policy that denies all but one host, that host, and one that no rule names."""
@@ -75,35 +37,6 @@ def egress_hosts() -> Iterator[EgressHosts]:
 
 
 @pytest.fixture
-def start_sandbox(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sandbox]]:
-    """Start containers of this test's own: `start_sandbox(env=..., args=..., files=...)`; they are removed after it."""
-    launcher = new_launcher(f"{abs(hash(request.node.nodeid)):x}"[:8])
-    try:
-        yield launcher.start
-    finally:
-        launcher.remove()
-
-
-@pytest.fixture(scope="module")
-def sandbox_with(request: pytest.FixtureRequest) -> Iterator[Callable[..., Sandbox]]:
-    """Start containers that all tests of a module share: `sandbox_with(env=..., args=..., files=...)`."""
-    launcher = new_launcher(f"{abs(hash(request.node.nodeid)):x}"[:8])
-    try:
-        yield launcher.start
-    finally:
-        launcher.remove()
-
-
-@pytest.fixture
 def client(sandbox: Sandbox) -> Client:
     """The published SDK's blocking client."""
     return Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
-
-
-@pytest.fixture
-def folder(sandbox: Sandbox, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A directory of this test's own in the container."""
-    path = f"/home/gem/{re.sub(r'[^a-z]', '-', request.node.name)[:60]}"
-    assert sandbox.run("mkdir", path).code == 0
-    yield path
-    sandbox.run("rm", "-rf", path)

@@ -9,6 +9,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -165,6 +166,7 @@ class Launcher:
         self._run = run
         self._prefix = prefix
         self._started: list[Sandbox] = []
+        self._made: list[tuple[Sandbox, Callable[[], None]]] = []
         self._networks: list[str] = []
 
     def start(
@@ -184,10 +186,22 @@ class Launcher:
         given = {"SANDBOX_API_KEY": KEY} | dict(env or {})
         sandbox = Sandbox(f"{self._run}-{self._prefix}-{len(self._started)}", given["SANDBOX_API_KEY"], port)
         self._started.append(sandbox)
-        self._create(sandbox.name, given, args, files or {})
+        create = partial(self._create, sandbox.name, given, args, files or {})
+        self._made.append((sandbox, create))
+        create()
         if ready:
             sandbox.wait_ready()
         return sandbox
+
+    def mend(self, well: Callable[[Sandbox], None], may_replace: Callable[[], bool]) -> None:
+        """Start those that are not ready anew, by their names and as they were started, where that may be; tell of those that are."""
+        for sandbox, create in self._made:
+            if sandbox.answers("/readyz"):
+                well(sandbox)
+            elif may_replace():
+                engine("rm", "--force", "--volumes", sandbox.name)
+                create()
+                sandbox.wait_ready()
 
     def beside(self, command: Sequence[str], *args: str, network: str | None = None) -> str:
         """Start a container of the image that runs a command in the sandbox's place, and give its name; `args` go to the engine."""

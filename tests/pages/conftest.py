@@ -6,17 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.image.conftest import configured, folder, mended, mended_container, sandbox, sandbox_with, start_sandbox
 from tests.image.container import Sandbox
-from tests.image.test_control import return_control
-
-__all__ = ["configured", "folder", "mended", "mended_container", "sandbox", "sandbox_with", "start_sandbox"]
 
 PATIENCE_MS = 30_000
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-SHARED = ("sandbox", "undoing")
-"""The fixtures of containers that tests share."""
 KEEP_MESSAGES = """() => {
     window.messages = [];
     new MutationObserver(() => {
@@ -26,7 +20,7 @@ KEEP_MESSAGES = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser of the person's own, outside of the sandbox."""
     expect.set_options(timeout=PATIENCE_MS)
@@ -37,19 +31,11 @@ def browser() -> Iterator[Browser]:
 
 
 def sign_in(context: BrowserContext, sandbox: Sandbox) -> Page:
-    """A page of a person who signed in by the key, at the API's page."""
+    """A page of a person who signed in by the key."""
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
-    page.goto(f"{sandbox.base_url}/v1/docs?api_key={sandbox.api_key}")
+    page.goto(f"{sandbox.base_url}/healthz?api_key={sandbox.api_key}")
     return page
-
-
-@pytest.fixture(autouse=True)
-def given_back(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Give control of the shared sandbox back to the agent after a test that failed while a person held or paused it."""
-    yield
-    for name in set(SHARED) & set(request.fixturenames):
-        return_control(request.getfixturevalue(name))
 
 
 def keep_messages(page: Page) -> None:

@@ -179,6 +179,7 @@ def test_four_who_watch_do_not_widen_a_phone(browser: Browser, sandbox: Sandbox,
         phone = sign_in(context, sandbox)
         live(phone, sandbox)
         for page in pages:
+            page.goto(f"{sandbox.base_url}/v1/docs")
             expect(page.locator("#driver")).to_have_text("The agent drives")
         expect(phone.locator("#viewers-count")).to_have_text("4")
         expect(phone.locator("#viewers")).to_have_accessible_name(re.compile("^4 watching: "))

@@ -215,6 +215,7 @@ def test_row_8_while_somebody_else_drives_it_says_who_before_and_after(browser: 
     checkpoint(undoing, "held")
     with browser.new_context(**DESKTOP, locale="en-US") as other:
         driving = sign_in(other, undoing)
+        driving.goto(f"{undoing.base_url}/v1/docs")
         driving.get_by_role("button", name="Take control").click()
         expect(driving.locator("#driver")).to_have_text("You drive")
         plan = ask(live(person, undoing), "held")
