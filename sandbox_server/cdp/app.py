@@ -80,7 +80,7 @@ def create(settings: Settings) -> Starlette:
         """Set the configured cookies in a new profile, and apply the gate, emulation and takeover rules to a new browser."""
         await gate.apply(link)
         await emulation.apply(link)
-        await takeover.keep(link, rules.holding, fresh=True)
+        await takeover.apply(link, rules.holding)
         cookies = [dict(cookie) for cookie in settings.browser.cookies]
         if cookies and not (await link.command("Storage.getCookies"))["cookies"]:
             await link.command("Storage.setCookies", cookies=cookies)

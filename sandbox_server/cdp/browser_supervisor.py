@@ -21,7 +21,7 @@ from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.core.control import ON_SCREEN, Holding
 from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.core.identity import Caller
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, in_thread
 from sandbox_server.core.tool_allow_list import names_one
 from sandbox_server.drivers.browser.chromium import LOCKED, RunningChromium
 from sandbox_server.drivers.spawn.process import LOST, Exit, Process
@@ -99,6 +99,7 @@ class BrowserSupervisor:
         self._dismissed = False
         self._restore = tabs.saved()
         self._saving: asyncio.Task[None] | None = None
+        self._unsaved = False
         self._tasks = Tasks()
         self._halting = asyncio.Lock()
         self._free = asyncio.Event()
@@ -328,6 +329,7 @@ class BrowserSupervisor:
         self._save_soon()
 
     def _save_soon(self) -> None:
+        self._unsaved = True
         if self._saving is None or self._saving.done():
             self._saving = self._tasks.start(self._save(), name="save tabs")
 
@@ -336,5 +338,11 @@ class BrowserSupervisor:
             await link.command("Target.createTarget", url=BLANK)
 
     async def _save(self) -> None:
-        await asyncio.sleep(SAVE_DELAY)
-        await asyncio.to_thread(self.tabs.save, self.tabs.urls)
+        """Save the tabs, and again where they change while they are written."""
+        while self._unsaved:
+            await asyncio.sleep(SAVE_DELAY)
+            self._unsaved = False
+            try:
+                await in_thread(self.tabs.save, self.tabs.urls)
+            except OSError as error:
+                log.warning("the tabs are not saved: %s", error)

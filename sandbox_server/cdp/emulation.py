@@ -38,6 +38,7 @@ class Emulation:
         self._paused = False
         self._tasks = Tasks()
         self._follower: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
 
     async def set(self, link: BrowserLink, commands: Commands | None) -> None:
         """Replace the commands, and return when every open page has them; raises Unavailable."""
@@ -47,7 +48,8 @@ class Emulation:
     async def pause(self) -> None:
         """Take the commands off all pages until `resume` or `set`."""
         self._paused = True
-        await self._let_go()
+        async with self._turn:
+            await self._let_go()
 
     async def resume(self, link: BrowserLink) -> None:
         """Send the commands to all pages again; raises Unavailable."""
@@ -57,11 +59,12 @@ class Emulation:
 
     async def apply(self, link: BrowserLink) -> None:
         """Apply the commands to the pages of a browser, which may be a new one; raises Unavailable."""
-        await self._let_go()
-        if not self._commands or self._paused:
-            return
-        follower = _Follower(link, *await link.attach(OWNER, None), self._commands, anew=self._anew)
-        self._follower = self._tasks.start(follower.follow(), name="emulation")
+        async with self._turn:  # who asks for something else while this attaches comes after it
+            await self._let_go()
+            if not self._commands or self._paused:
+                return
+            follower = _Follower(link, *await link.attach(OWNER, None), self._commands, anew=self._anew)
+            self._follower = self._tasks.start(follower.follow(), name="emulation")
         try:
             async with asyncio.timeout(self._patience):
                 await follower.settled.wait()

@@ -135,7 +135,7 @@ class BrowserInternalApi:
             raise InvalidArgument(f"invalid control state: {error}") from error
         await self._fresh.keep(holding)  # before anyone else may see pages again
         self._browser.hold(holding)
-        await self._takeover.keep(self._browser.running, holding)
+        await self._takeover.keep(holding)
         return JSONResponse({})
 
     async def use_profile(self, request: Request) -> Response:

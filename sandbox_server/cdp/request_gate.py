@@ -20,7 +20,7 @@ from sandbox_server.cdp.policy_reload import OWN_PAGES
 from sandbox_server.cdp.request_decisions import RequestDecisions
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Failure
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, in_thread
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 SUBJECTS = frozenset({"navigation", "submit", "download"})
@@ -62,7 +62,7 @@ class RequestGate:
         """Hold up requests for other subjects; returns when it holds. A browser that cannot be gated is ended."""
         subjects &= SUBJECTS
         async with self._changing:
-            await asyncio.to_thread(self._file.write, sorted(subjects))
+            await in_thread(self._file.write, sorted(subjects))
             self.subjects = subjects
         link = self._link
         if link is None or link.over:

@@ -32,20 +32,29 @@ class TakeoverRules:
         self._emulation = emulation
         self._extensions = extensions
         self._bypass = Emulation(PATIENCE, anew=True)
+        self._link: BrowserLink | None = None
         self._raised = False
         self._turn = asyncio.Lock()
 
-    async def keep(self, link: BrowserLink | None, holding: Holding, *, fresh: bool = False) -> None:
-        """Apply or lift the rules for the current lease. A `fresh` browser has none yet.
+    async def apply(self, link: BrowserLink, holding: Holding) -> None:
+        """Apply the rules to a new browser, which has none yet. A lease that changes while it opens its tabs is kept, too.
 
-        Raises Unavailable if an extension cannot be stopped.
+        Raises as `keep` does.
         """
-        wanted = is_taken_over(holding)
         async with self._turn:
-            if fresh:
-                self._raised = False
-            if link is None or wanted == self._raised:
-                return
+            self._link, self._raised = link, False
+            await self._follow(link, holding)
+
+    async def keep(self, holding: Holding) -> None:
+        """Apply or lift the rules for the current lease. Raises Unavailable if an extension cannot be stopped."""
+        async with self._turn:
+            if self._link and not self._link.over:
+                await self._follow(self._link, holding)
+
+    async def _follow(self, link: BrowserLink, holding: Holding) -> None:
+        """Have the rules of a browser be those of a lease."""
+        wanted = is_taken_over(holding)
+        if wanted != self._raised:
             await (self._raise(link) if wanted else self._lower(link))
             self._raised = wanted
 

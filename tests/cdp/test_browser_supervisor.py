@@ -1,16 +1,21 @@
 """The browser's life: how it starts, and how it comes back."""
 
+import errno
 import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from sandbox_server.cdp import browser_supervisor
+from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.tabs import RestorableTabs
 from sandbox_server.drivers.stats.system import listening_ports
+from tests.threads import Held
+from tests.waiting import eventually
 
 BrowserServer = Any
 MakeBrowserServer = Callable[..., Any]
@@ -321,3 +326,36 @@ def test_stopping_ends_the_browser(make_browser_server: MakeBrowserServer, until
     pid = browser_server.pid
     browser_server.stop()
     until(lambda: not os.path.exists(f"/proc/{pid}/exe"))
+
+
+@pytest.mark.anyio
+async def test_a_tab_that_comes_while_the_tabs_are_saved_is_saved_after_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_supervisor, "SAVE_DELAY", 0)
+    tabs = RestorableTabs(str(tmp_path / "tabs.json"))
+    held, unused = Held(tabs.save), cast(Any, None)
+    monkeypatch.setattr(tabs, "save", held)
+    async with BrowserSupervisor(unused, tabs, unused, unused, eager=False, homepage="about:blank") as supervisor:
+        for number in (1, 2):
+            tabs.take("Target.targetCreated", {"targetInfo": {"targetId": f"{number}", "type": "page", "url": f"about:blank#{number}"}})
+            supervisor._save_soon()
+            await held.begun()
+        held.release()
+        await eventually(lambda: tabs.saved() == ["about:blank#1", "about:blank#2"])
+
+
+@pytest.mark.anyio
+async def test_tabs_that_cannot_be_saved_are_with_their_next_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_supervisor, "SAVE_DELAY", 0)
+    tabs = RestorableTabs(str(tmp_path / "tabs.json"))
+    saved, unused = list[int](), cast(Any, None)
+
+    def save(_: list[str]) -> None:
+        saved.append(1)
+        if len(saved) == 1:
+            supervisor._save_soon()  # while it is written
+            raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(tabs, "save", save)
+    async with BrowserSupervisor(unused, tabs, unused, unused, eager=False, homepage="about:blank") as supervisor:
+        supervisor._save_soon()
+        await eventually(lambda: len(saved) == 2)

@@ -1,10 +1,14 @@
 """Commands for every page, given by a client of our own."""
 
+import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from sandbox_server.cdp.emulation import Emulation
+from sandbox_server.cdp.outbox import Outbox
 from tests.conftest import until
 
 BrowserServer = Any
@@ -61,3 +65,44 @@ def test_what_chromium_does_not_know_stops_nothing(shared: BrowserServer, comman
     emulate(shared, commands)
     assert "Chrome" in seen_in_new_page(shared)
     emulate(shared, None)
+
+
+class Link:
+    """A browser that answers everything; a client is attached once `admits` is set."""
+
+    def __init__(self) -> None:
+        self.asked, self.admits = asyncio.Event(), asyncio.Event()
+        self.attached: dict[object, Outbox] = {}
+        self.sent: list[str] = []
+
+    async def attach(self, *_: object) -> tuple[object, Outbox]:
+        """Connect a client."""
+        self.asked.set()
+        await self.admits.wait()
+        peer, outbox = object(), Outbox()
+        self.attached[peer] = outbox
+        return peer, outbox
+
+    def send(self, peer: object, message: bytes) -> None:
+        """Answer a command."""
+        sent = json.loads(message)
+        self.sent.append(sent["method"])
+        self.attached[peer].put(json.dumps({"id": sent["id"], "result": {}}).encode())
+
+    def detach(self, peer: object) -> None:
+        """Disconnect a client."""
+        del self.attached[peer]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("then", ["pause", "set"])
+async def test_what_is_asked_for_while_commands_are_being_set_comes_after_them(then: str) -> None:
+    link, emulation = Link(), Emulation()
+    setting = asyncio.create_task(emulation.set(link, PHONE))  # type: ignore[arg-type] # a stand-in
+    await link.asked.wait()
+    ending = asyncio.create_task(emulation.pause() if then == "pause" else emulation.set(link, None))  # type: ignore[arg-type]
+    await asyncio.sleep(0)
+    link.admits.set()
+    await asyncio.gather(setting, ending)
+    assert link.attached == {}
+    await emulation.close()

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.cdp.takeover import is_taken_over
+from sandbox_server.cdp.extensions import Extensions
+from sandbox_server.cdp.takeover import TakeoverRules, is_taken_over
 from sandbox_server.core.control import Holding
+from sandbox_server.core.errors import Unavailable
 from tests.conftest import until
 
 BrowserServer = Any
@@ -272,3 +274,47 @@ def test_the_rules_of_a_takeover_hold_in_the_browser_that_comes_after_a_restart(
         assert browser_server.request("POST", "/browser/restart").is_success
         assert not title_of_new_page(browser_server, bank).endswith("Pocket")
     assert title_of_new_page(browser_server, bank).endswith("Pocket")
+
+
+class Link:
+    """A browser without tools, in which no client can be attached."""
+
+    over = False
+
+    async def command(self, *_: object, **__: object) -> dict[str, Any]:
+        """List no targets."""
+        return {"targetInfos": []}
+
+    async def attach(self, *_: object) -> None:
+        """Attach nobody."""
+        raise Unavailable("the browser is busy")
+
+
+class Told:
+    """An emulation that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    async def pause(self) -> None:
+        """Note it."""
+        self.told.append("pause")
+
+    async def resume(self, _: object) -> None:
+        """Note it."""
+        self.told.append("resume")
+
+
+@pytest.mark.anyio
+async def test_a_takeover_while_a_new_browser_opens_its_tabs_holds_in_it() -> None:
+    link, emulation = Link(), Told()
+    rules = TakeoverRules(emulation, Extensions(allowed=False))  # type: ignore[arg-type] # a stand-in
+    await rules.apply(link, Holding())  # type: ignore[arg-type] # which serves nobody yet
+    for holding in (Holding.loads(HELD), Holding.loads(FREE)):
+        await rules.keep(holding)
+    assert emulation.told == ["pause", "resume"]
+    link.over = True
+    await rules.keep(Holding.loads(HELD))
+    assert emulation.told == ["pause", "resume"]
+    await rules.apply(Link(), Holding.loads(HELD))  # type: ignore[arg-type]
+    assert emulation.told == ["pause", "resume", "pause"]

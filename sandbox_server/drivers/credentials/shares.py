@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -41,15 +42,17 @@ class PortShares:
         self._file = file
         self._now = now
         self._by_digest: dict[str, PortShare] | None = None
+        self._changing = threading.Lock()  # else a link that is made could bring back one that is revoked meanwhile
 
     def create(self, port: int, seconds: float, *, caller: str, note: str = "") -> tuple[PortShare, str]:
         """Make a link to a port; return it and its token. Raises ResourceExhausted at the limit."""
-        kept = self._live()
-        if len(kept) >= MAX_SHARES:
-            raise ResourceExhausted(f"{MAX_SHARES} share links are in force; revoke one", limit=MAX_SHARES)
         token = f"sh-{secrets.token_urlsafe(32)}"
         share = PortShare(secrets.token_hex(6), port, self._now(), self._now() + seconds, caller, note)
-        self._keep(kept | {_digest(token): share})
+        with self._changing:
+            kept = self._live()
+            if len(kept) >= MAX_SHARES:
+                raise ResourceExhausted(f"{MAX_SHARES} share links are in force; revoke one", limit=MAX_SHARES)
+            self._keep(kept | {_digest(token): share})
         return share, token
 
     def all(self) -> list[PortShare]:
@@ -58,10 +61,12 @@ class PortShares:
 
     def revoke(self, share_id: str) -> None:
         """Revoke a link. Its sessions are refused from the next request on. Raises NotFound."""
-        kept = {digest: share for digest, share in self._live().items() if share.id != share_id}
-        if len(kept) == len(self._live()):
-            raise NotFound(f"no share link {share_id!r}", share_id=share_id)
-        self._keep(kept)
+        with self._changing:
+            live = self._live()
+            kept = {digest: share for digest, share in live.items() if share.id != share_id}
+            if len(kept) == len(live):
+                raise NotFound(f"no share link {share_id!r}", share_id=share_id)
+            self._keep(kept)
 
     def find(self, token: str) -> PortShare | None:
         """Return the link of a token, if it is valid."""

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from sandbox_server.core.errors import Unavailable
-from sandbox_server.core.tasks import Tasks
+from sandbox_server.core.tasks import Tasks, in_thread
 from sandbox_server.drivers.devtools.bodies import Bodies
 from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, OnEvent, connected
 from sandbox_server.drivers.devtools.console import Console
@@ -93,7 +93,7 @@ class Devtools:
         """Apply the current rules to every target, and save them for the next server."""
         if self._kept:
             async with self._keeping:
-                await asyncio.to_thread(self._kept.write, self.rules)
+                await in_thread(self._kept.write, self.rules)
         connection = await self.connection()
         waiting = [connection.command(*command, target.session) for target in self.targets for command in self.rules.commands()]
         with suppress(TimeoutError):
@@ -110,7 +110,7 @@ class Devtools:
         self.traffic, self.console, self.rules = Traffic(), Console(), Interception()
         if self._kept:
             async with self._keeping:
-                await asyncio.to_thread(self._kept.write, self.rules)
+                await in_thread(self._kept.write, self.rules)
 
     def hide(self, page: str) -> None:
         """Leave a page out of all logs, and drop what was logged of it."""

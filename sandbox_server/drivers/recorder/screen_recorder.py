@@ -101,11 +101,12 @@ class ScreenRecorder:
 
     async def _record(self) -> None:
         try:
-            async with self._changes() as changes:
-                while self._left() > 0:
-                    await changes.look()
-                    picture, covered = await self._seen()
-                    await self._one(changes, picture, covered=covered)
+            while self._left() > 0:  # again for who acts while the changes are let go
+                async with self._changes() as changes:
+                    while self._left() > 0:
+                        await changes.look()
+                        picture, covered = await self._seen()
+                        await self._one(changes, picture, covered=covered)
         except Unavailable:
             log.debug("there is no screen to record")
         except OSError as error:

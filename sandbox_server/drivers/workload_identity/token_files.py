@@ -5,6 +5,7 @@ The directory is written by the user control alone; the box shows it read-only. 
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,8 @@ class TokenFiles:
         self._seconds = seconds
         self._tasks = Tasks()
         self._renewed = asyncio.Event()
+        self._withdrawals = 0
+        self._placing = threading.Lock()  # else what is being written could bring back a file that is withdrawn meanwhile
 
     async def __aenter__(self) -> Self:
         if self._files:
@@ -48,8 +51,10 @@ class TokenFiles:
 
     def withdraw(self) -> None:
         """Remove the files until they are written again."""
-        for name in self._files:
-            Path(self._directory, name).unlink(missing_ok=True)
+        with self._placing:
+            self._withdrawals += 1
+            for name in self._files:
+                Path(self._directory, name).unlink(missing_ok=True)
 
     async def _keep(self) -> None:
         while True:
@@ -60,10 +65,15 @@ class TokenFiles:
                     await self._renewed.wait()
 
     def _write(self) -> bool:
-        """Write every file; return whether that went well."""
+        """Write every file, until they are withdrawn; return whether that went well."""
+        before = self._withdrawals
         try:
             for name, content in self._files.items():
-                atomic_write.replace(f"{self._directory}/{name}", content(), mode=_MODE)
+                made = content()
+                with self._placing:
+                    if self._withdrawals != before:
+                        break
+                    atomic_write.replace(f"{self._directory}/{name}", made, mode=_MODE)
         except (OSError, Failure) as error:
             _log.warning("the token files are not fresh: %s", error.strerror if isinstance(error, OSError) else error)
             return False

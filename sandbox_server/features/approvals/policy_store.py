@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from sandbox_server.core import ResourceExhausted
 from sandbox_server.core.entity_tags import require_version
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.approvals.policy import (
     MAX_RULES,
@@ -78,7 +79,7 @@ class ApprovalPolicyStore:
             await self._put(ApprovalPolicyDocument(rules=[*rules[:at], added, *rules[at:]]))
 
     async def _put(self, document: ApprovalPolicyDocument) -> ApprovalPolicy:
-        await asyncio.to_thread(self._file.write, dumped(document))
+        await in_thread(self._file.write, dumped(document))
         self.policy = ApprovalPolicy(document)
         for follower in self._followers:
             if (taking := follower()) is not None:

@@ -55,7 +55,7 @@ class Suspension:
         self._messages = messages
         self._counted = 0
         self._suspended: bool | None = None if box.isolation.level == "box" and not running else False
-        """None: it may be, since before this process started."""
+        """None: it may be, since before this process started, or in a moment."""
         self._calls = 0
         self._active_at = time.monotonic()
         self._lock = asyncio.Lock()
@@ -76,6 +76,7 @@ class Suspension:
         Refused while a person holds the screen, the pages or the shells.
         """
         async with self._lock:
+            self._suspended = None  # who comes meanwhile resumes it afterwards
             done = await self._box.ask("freeze")
             self._suspended = True
         return SuspendState(state="suspended", processes=done["processes"])
@@ -115,7 +116,8 @@ class Suspension:
 
     async def seconds_idle(self, *, active: bool) -> float:
         """Seconds since the last activity; 0 while there is any. `active`: there is some that only the caller sees."""
-        if active or self._is_active() or await self._was_reached():
+        reached = await self._was_reached()
+        if active or reached or self._is_active():  # last, for who came while that was asked
             self._active_at = time.monotonic()
         return time.monotonic() - self._active_at
 

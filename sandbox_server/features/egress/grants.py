@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from sandbox_server.core import InvalidArgument, Model, NotFound, ResourceExhausted, Unavailable
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.drivers.egress.host_names import parse_host
 from sandbox_server.drivers.egress.policy_document import EgressPolicyError
@@ -143,7 +144,7 @@ class EgressGrants:
         self._grants = grants
         changed()
         try:
-            await asyncio.to_thread(self._file.write, [grant.model_dump() for grant in grants])
+            await in_thread(self._file.write, [grant.model_dump() for grant in grants])
         except OSError as error:
             raise Unavailable(f"the rule holds, and cannot be kept: {error.strerror}") from None
 

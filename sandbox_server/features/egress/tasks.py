@@ -11,6 +11,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from sandbox_server.core import Failure, Model, NotFound, ResourceExhausted, Tasks, Unavailable
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.egress.grants import TaskName
@@ -53,6 +54,7 @@ class RunningTasks:
         self._ended: OrderedDict[str, None] = OrderedDict.fromkeys(task for task, until in kept.items() if not until)
         self._callers: OrderedDict[str, str] = OrderedDict()
         self._expiry: asyncio.TimerHandle | None = None
+        self._keeping = asyncio.Lock()
         self.changed: Callable[[], None] = lambda: None
 
     def running(self) -> list[EgressTask]:
@@ -103,7 +105,8 @@ class RunningTasks:
 
     async def _keep(self) -> None:
         try:
-            await asyncio.to_thread(self._file.write, self._until | dict.fromkeys(self._ended, 0.0))
+            async with self._keeping:
+                await in_thread(self._file.write, self._until | dict.fromkeys(self._ended, 0.0))
         except OSError as error:
             raise Unavailable(f"this holds, and cannot be kept: {error.strerror}") from None
 

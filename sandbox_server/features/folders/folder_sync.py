@@ -48,6 +48,7 @@ class FolderSync:
         self._lock = asyncio.Lock()
         self._tasks = Tasks()
         self._trying: asyncio.Task[None] | None = None
+        self._wanted = False
 
     async def __aenter__(self) -> Self:
         self.begin()
@@ -62,20 +63,22 @@ class FolderSync:
         return self._synchronisation.waiting
 
     def begin(self) -> None:
-        """Synchronise in the background, and try again until it succeeds."""
+        """Synchronise in the background, and try again until it succeeds. Where that is under way, it is done once more after it."""
+        self._wanted = True
         if self._trying is None or self._trying.done():
             self._trying = self._tasks.start(self._try(), name=f"synchronise the folder {self.folder.name}")
 
     async def _try(self) -> None:
         pause = FIRST_PAUSE
-        while True:
+        while self._wanted:
+            self._wanted = False
             try:
                 await self.synchronise()
-                return
             except Failure as failure:
+                self._wanted = True
                 _log.warning("the folder %s is not synchronised: %s", self.folder.name, failure.message)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     async def synchronise(self) -> Synchronised:
         """Synchronise now.

@@ -84,7 +84,8 @@ class Receipts:
         self._made = made
         self._turn: _Turn | None = None
         self._done: deque[Receipt] = deque(maxlen=KEPT)
-        self._making: asyncio.Task[None] | None = None
+        self._making: dict[asyncio.Task[None], str] = {}
+        """Receipts that are being made, and of whom."""
         self._tasks = Tasks()
         journal.listen(self._hear)
 
@@ -99,7 +100,9 @@ class Receipts:
         holder = entry["holder"] if entry["state"] == "human" else None
         if self._turn and self._turn.person != holder:
             turn, self._turn = self._turn, None
-            self._making = self._tasks.start(self._finish(turn, entry["event"], entry.get("note", "")), name="receipt")
+            making = self._tasks.start(self._finish(turn, entry["event"], entry.get("note", "")), name="receipt")
+            self._making[making] = turn.person
+            making.add_done_callback(self._making.pop)
         if holder and self._turn is None:
             turn_id = secrets.token_hex(8)
             looking = self._tasks.start(self._look(f"{turn_id}-before"), name="what is there before a person drives")
@@ -111,8 +114,8 @@ class Receipts:
         """The receipt of a person's latest turn between two moments: of one that is not over now, how it is so far."""
         if self._turn and self._turn.person == person and self._turn.began_at <= until:
             return await self._receipt(self._turn, HOLDING, "")
-        if self._making:
-            await asyncio.wait([self._making], timeout=4 * LOOK_SECONDS)
+        if making := [task for task, whose in self._making.items() if whose == person]:
+            await asyncio.wait(making, timeout=4 * LOOK_SECONDS)
         known = (each for each in reversed(self._done) if each.person == person)
         return next((each for each in known if each.ended_at >= since and each.began_at <= until), None)
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
+from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.egress.bound_secrets import MAX_SECRETS, check_value
 from sandbox_server.drivers.secrets.definition import (
     DefinitionError,
@@ -112,7 +113,7 @@ class SecretRegistry:
         async with self._changing:
             for known in (self._definitions, self._values, self._used):
                 known.clear()
-            await asyncio.to_thread(self._file.write, {})
+            await in_thread(self._file.write, {})
             self._tell()
 
     async def value(self, name: str) -> str:
@@ -167,7 +168,7 @@ class SecretRegistry:
 
     async def _apply(self) -> None:
         kept = {name: each.document() for name, each in self._definitions.items() if not each.declared}
-        await asyncio.to_thread(self._file.write, kept)
+        await in_thread(self._file.write, kept)
         self._tell()
         if not self._egress.off:
             await self._give()

@@ -96,6 +96,8 @@ class UpstreamServer:
         self._calls = RunningCalls()
         self._subscriptions: Counter[str] = Counter()
         self._tools: list[Tool] | None = None
+        self._changes = 0
+        """How often the cached tools were dropped."""
         self._is_incomplete = False
         self._listing = asyncio.Lock()
         self._delivery = BoundedDelivery()
@@ -120,15 +122,19 @@ class UpstreamServer:
         self._tools = tools
 
     async def tools(self) -> list[Tool]:
-        """List its tools. Raises Unavailable."""
+        """List its tools. A list during which they changed is not kept: the next one asks again. Raises Unavailable."""
         async with self._listing:
-            if self._tools is None:
-                found = await self._answer("tools", lambda client, cursor: client.list_tools(cursor=cursor))
-                self._tools = with_valid_names(found, self.name)
-                if self._is_incomplete:
-                    self._is_incomplete = False
-                    self._publish(ToolsListChanged())
-            return self._tools
+            if self._tools is not None:
+                return self._tools
+            before = self._changes
+            found = await self._answer("tools", lambda client, cursor: client.list_tools(cursor=cursor))
+            tools = with_valid_names(found, self.name)
+            if self._changes == before:
+                self._tools = tools
+            if self._is_incomplete:
+                self._is_incomplete = False
+                self._publish(ToolsListChanged())
+            return tools
 
     def mark_incomplete(self) -> None:
         """Record that a list was sent without this server's tools, so that clients are notified once they are known."""
@@ -270,7 +276,7 @@ class UpstreamServer:
         """Forward a change notification."""
         match message:
             case ToolListChangedNotification():
-                self._tools = None
+                self._drop_tools()
                 self._publish(ToolsListChanged())
             case PromptListChangedNotification():
                 self._publish(PromptsListChanged())
@@ -293,7 +299,12 @@ class UpstreamServer:
         """Drop the cached tools: the next start may be another version."""
         if self._tools:
             self._publish(ToolsListChanged())
+        self._drop_tools()
+
+    def _drop_tools(self) -> None:
+        """Have the next list ask the server, whatever one that goes on finds."""
         self._tools = None
+        self._changes += 1
 
     async def on_request(self, request: InputRequest) -> ClientAnswer:
         """Forward a request to the calling client."""

@@ -43,6 +43,8 @@ export class TerminalLines {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #reading = false;
+  /** Whether something happened while they were read. */
+  #outdated = false;
 
   /**
    * @param {{lines: HTMLElement, session: HTMLElement, none: HTMLElement}} parts
@@ -56,6 +58,7 @@ export class TerminalLines {
 
   /** Read them again in a moment: something happened. */
   soon() {
+    this.#outdated = this.#reading;
     this.#later(SOON_MS);
   }
 
@@ -63,9 +66,11 @@ export class TerminalLines {
   async read() {
     if (this.#reading) return this.soon();
     this.#reading = true;
+    this.#outdated = false;
     const running = await this.#show().catch(() => false);
     this.#reading = false;
-    this.#later(running ? RUNNING_MS : IDLE_MS);
+    if (this.#outdated) this.soon();
+    else this.#later(running ? RUNNING_MS : IDLE_MS);
   }
 
   /** @param {number} ms */

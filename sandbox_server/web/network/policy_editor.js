@@ -19,6 +19,7 @@ const written = ({ policy }) => `${JSON.stringify(policy, null, 2)}\n`;
 export class PolicyEditor {
   /** @type {PolicyState | undefined} the one that is edited */
   #base;
+  #saving = false;
   element = element("div", "editor");
   text = Object.assign(document.createElement("textarea"), { id: "policy-text", spellcheck: false, rows: 16, autocapitalize: "off", wrap: "off" });
   said = element("p", "said");
@@ -66,7 +67,7 @@ export class PolicyEditor {
   }
 
   #changed() {
-    this.save.disabled = this.discard.disabled = !this.isDirty;
+    this.save.disabled = this.discard.disabled = this.#saving || !this.isDirty;
   }
 
   async #save() {
@@ -74,18 +75,21 @@ export class PolicyEditor {
     const wrong = syntaxProblem(text);
     if (wrong) return this.#showProblems([wrong]);
     if (!this.#base) return undefined;
-    this.save.disabled = true;
+    this.#saving = true;
+    this.#changed();
     this.#tell(translate("saving"));
     try {
       const state = await writePolicy(text, this.#base.etag);
       this.#base = state;
-      this.text.value = written(state);
+      if (this.text.value === text) this.text.value = written(state); // what is written meanwhile stays
       this.conflict.hidden = true;
       this.#showProblems([]);
       this.#tell(state.cut ? translateCount("savedCut", state.cut) : translate("saved"));
       this.saved(state);
     } catch (error) {
       await this.#explain(/** @type {Error} */ (error));
+    } finally {
+      this.#saving = false;
     }
     return this.#changed();
   }

@@ -1,4 +1,3 @@
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from sandbox_server.core.errors import NotFound, ResourceExhausted
 from sandbox_server.drivers.credentials import agent_keys as module
 from sandbox_server.drivers.credentials.agent_keys import AgentKeys, is_agent_key
 from sandbox_server.drivers.storage.json_file import JsonFile
+from tests.threads import SECONDS, Overtaken
 
 
 class Clock:
@@ -76,33 +76,18 @@ def test_other_strings_are_no_keys(keys: AgentKeys, text: str) -> None:
     assert keys.find(text) is None
 
 
-class GatedFile(JsonFile):
-    """Writes only once it may."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.begun, self.may = threading.Event(), threading.Event()
-        self.may.set()
-
-    def write(self, data: object) -> None:
-        self.begun.set()
-        assert self.may.wait(30)
-        super().write(data)
-
-
-def test_a_key_that_is_revoked_while_another_is_made_stays_revoked(tmp_path: Path) -> None:
-    file = GatedFile(str(tmp_path / "agent-keys.json"))
+def test_a_key_that_is_revoked_while_another_is_made_stays_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = JsonFile(str(tmp_path / "agent-keys.json"))
     keys = AgentKeys(file)
     old, text = keys.create({"view"}, 60, caller="owner#1")
-    file.begun.clear()
-    file.may.clear()
+    write = Overtaken(file.write)
+    monkeypatch.setattr(file, "write", write)
+    monkeypatch.setattr(keys, "_changing", write.lock())
     with ThreadPoolExecutor(2) as pool:
         made = pool.submit(keys.create, {"view"}, 60, caller="owner#1")
-        assert file.begun.wait(30)
-        revoked = pool.submit(keys.revoke, old.id)
-        file.may.set()
-        _, new = made.result(30)
-        revoked.result(30)
+        assert write.begun.wait(SECONDS)
+        pool.submit(keys.revoke, old.id).result(SECONDS)
+        _, new = made.result(SECONDS)
     assert (keys.find(text), keys.find(new) is None) == (None, False)
 
 

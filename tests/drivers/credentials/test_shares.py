@@ -1,4 +1,5 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from sandbox_server.core.errors import NotFound, ResourceExhausted
 from sandbox_server.drivers.credentials import shares as module
 from sandbox_server.drivers.credentials.shares import PortShares, is_share
 from sandbox_server.drivers.storage.json_file import JsonFile
+from tests.threads import SECONDS, Overtaken
 
 
 class Clock:
@@ -47,6 +49,21 @@ def test_a_link_that_was_taken_back_is_gone(shares: PortShares) -> None:
     assert shares.all() == [second]
     with pytest.raises(NotFound):
         shares.revoke(first.id)
+
+
+def test_a_link_that_is_revoked_while_another_is_made_stays_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = JsonFile(str(tmp_path / "shares.json"))
+    shares = PortShares(file)
+    old, _ = shares.create(3000, 60, caller="mia")
+    write = Overtaken(file.write)
+    monkeypatch.setattr(file, "write", write)
+    monkeypatch.setattr(shares, "_changing", write.lock(), raising=False)
+    with ThreadPoolExecutor(2) as pool:
+        made = pool.submit(shares.create, 3001, 60, caller="mia")
+        assert write.begun.wait(SECONDS)
+        pool.submit(shares.revoke, old.id).result(SECONDS)
+        new, _ = made.result(SECONDS)
+    assert shares.all() == PortShares(file).all() == [new]
 
 
 def test_links_outlive_the_process_and_no_file_has_their_tokens(shares: PortShares, tmp_path: Path, clock: Clock) -> None:

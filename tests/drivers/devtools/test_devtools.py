@@ -14,6 +14,7 @@ from sandbox_server.drivers.devtools.interception import RequestRoute, RouteAnsw
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.traffic import Exchange
 from tests.drivers.devtools.conftest import Tab
+from tests.threads import Held, left_in_the_middle
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -269,3 +270,17 @@ async def test_what_is_forgotten_is_in_no_log_and_no_rule_of_it_is_kept(devtools
         assert (list(kept.traffic), list(kept.console), bool(kept.rules)) == ([], [], False)
     async with Devtools(devtools.socket, KeptRules(str(tmp_path / "rules.json"))) as later:
         assert not later.rules
+
+
+@pytest.mark.parametrize("first", ["apply_rules", "forget"])
+async def test_who_leaves_while_rules_are_kept_lets_nobody_write_beside_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    kept = KeptRules(str(tmp_path / "rules.json"))
+    async with Devtools(str(tmp_path / "none.sock"), kept) as devtools:
+        devtools.rules.headers = {"X-Agent": "1"}
+        held = Held(kept.write)
+        monkeypatch.setattr(kept, "write", held)
+        leaving = devtools.apply_rules() if first == "apply_rules" else devtools.forget()
+        await left_in_the_middle(leaving, devtools.forget(), held)
+    assert not kept.read().headers

@@ -29,6 +29,8 @@ class Screen:
         self.colour = RED
         self.taken = self.opened = 0
         self.gone = self.private = False
+        self.left, self.may_leave = asyncio.Event(), asyncio.Event()
+        self.may_leave.set()
         self._changed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -36,6 +38,8 @@ class Screen:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.left.set()
+        await self.may_leave.wait()
         self.opened -= 1
 
     def become(self, colour: tuple[int, int, int]) -> None:
@@ -100,6 +104,19 @@ async def test_a_film_has_each_change_and_ends_a_while_after_the_last_act(record
     assert recorded.screen.opened == 0
     recorded.recorder.wake()
     assert recorded.recorder.recording
+
+
+async def test_an_act_while_a_film_ends_is_filmed(recorded: Set, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AWAKE_SECONDS", 0.1)
+    recorded.screen.may_leave.clear()
+    recorded.recorder.wake()
+    async with asyncio.timeout(30):
+        await recorded.screen.left.wait()
+    before = recorded.screen.taken
+    monkeypatch.setattr(module, "AWAKE_SECONDS", 600.0)
+    recorded.recorder.wake()
+    recorded.screen.may_leave.set()
+    await eventually(lambda: recorded.screen.taken > before)
 
 
 async def test_what_is_private_is_covered(recorded: Set) -> None:

@@ -1,5 +1,6 @@
 """Token files that stay fresh."""
 
+import asyncio
 import stat
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.workload_identity import token_files
 from sandbox_server.drivers.workload_identity.token_files import TokenFiles
+from tests.threads import SECONDS, Held
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -79,3 +81,23 @@ async def test_withdrawn_files_are_gone_until_they_are_renewed(tmp_path: Path) -
         assert not file.exists()
         files.renew()
         await eventually(lambda: content(file) == "token-2")
+
+
+async def test_files_that_are_withdrawn_while_they_are_written_do_not_come_back(tmp_path: Path) -> None:
+    held, later = Held(lambda: "token"), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def once() -> str:
+        if held.notes:  # it was written, or not
+            loop.call_soon_threadsafe(later.set)
+            raise Unavailable("prepared for a snapshot")
+        return str(held())
+
+    async with TokenFiles(str(tmp_path), {"aws-token": once}, 600) as files:
+        await held.begun()
+        files.withdraw()
+        held.release()
+        files.renew()
+        async with asyncio.timeout(SECONDS):
+            await later.wait()
+        assert not (tmp_path / "aws-token").exists()

@@ -10,6 +10,7 @@ from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.approvals.policy import ApprovalMatch, ApprovalPolicyDocument
 from sandbox_server.features.approvals.policy_store import ApprovalPolicyStore, TaskGrants, configured_policy
 from tests.features.handoff.queues import Clock
+from tests.threads import Held, left_in_the_middle
 
 pytestmark = pytest.mark.anyio
 
@@ -92,3 +93,13 @@ def test_there_are_few_grants() -> None:
     for number in range(1001):
         grants.allow(("agent", "shell", str(number)))
     assert [grants.allows(("agent", "shell", str(number))) for number in (0, 1, 1000)] == [False, True, True]
+
+
+async def test_who_leaves_while_the_policy_is_written_lets_nobody_write_beside_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = JsonFile(str(tmp_path / "approvals.json"))
+    found, held = ApprovalPolicyStore(file, DOCUMENT), Held(file.write)
+    monkeypatch.setattr(file, "write", held)
+    await left_in_the_middle(found.replace(ApprovalPolicyDocument(), "*"), found.replace(DOCUMENT, "*"), held)
+    assert ApprovalPolicyDocument.model_validate(file.read()) == found.policy.document == DOCUMENT

@@ -165,3 +165,45 @@ async def test_where_nothing_counts_messages_an_idle_box_is_suspended(daemon: Fa
 
     async with made(daemon, idle=0.05, messages=messages):
         await asyncio.wait_for(daemon.seen("freeze"), 30)
+
+
+async def test_whoever_comes_while_the_box_is_being_suspended_resumes_it(daemon: FakeBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    suspension, freezing, let_go = made(daemon), asyncio.Event(), asyncio.Event()
+    await call(suspension, WORK)
+    ask = daemon.ask
+
+    async def held(operation: str, **fields: object) -> dict[str, object]:
+        if operation == "freeze":
+            freezing.set()
+            await let_go.wait()
+        return await ask(operation, **fields)  # type: ignore[arg-type] # as they came
+
+    monkeypatch.setattr(daemon, "ask", held)
+    suspending = asyncio.create_task(suspension.suspend())
+    await freezing.wait()
+    working = asyncio.create_task(call(suspension, WORK))
+    await asyncio.sleep(0)
+    let_go.set()
+    await asyncio.gather(suspending, working)
+    assert daemon.operations() == ["thaw", "freeze", "thaw"]
+
+
+async def test_whoever_comes_while_messages_are_counted_keeps_the_box_awake(daemon: FakeBox) -> None:
+    counting, let_go, end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def messages() -> int:
+        counting.set()
+        await let_go.wait()
+        return 0
+
+    suspension = made(daemon, messages=messages)
+    suspension._active_at -= 3600
+    looking = asyncio.create_task(suspension.seconds_idle(active=False))
+    await counting.wait()
+    lasting = asyncio.create_task(call(suspension, WORK, end.wait))
+    await asyncio.sleep(0)
+    assert suspension.in_use
+    let_go.set()
+    assert await looking < 3600
+    end.set()
+    await lasting

@@ -16,6 +16,7 @@ from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from sandbox_server.features.control.lease_state_machine import Lease, LeaseTimes
 from tests.controls import driving
+from tests.threads import Held, left_in_the_middle
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -319,3 +320,12 @@ async def test_privacy_whose_time_is_over_in_the_middle_of_a_change_is_closed_by
         assert (seen, found.holding.private) == ([], "ann")
         await found.change("answered", actor_of(AGENT), tick)
         assert (seen, found.holding.private, found.holding.state) == (["ann"], None, "agent")
+
+
+async def test_who_leaves_while_the_lease_is_written_lets_nobody_write_beside_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with driving(tmp_path) as found:
+        await eventually((tmp_path / "control.json").exists)  # as it is at the start
+        held = Held(found._file.write)
+        monkeypatch.setattr(found._file, "write", held)
+        await left_in_the_middle(take(found), release(found), held)
+        assert json.loads((tmp_path / "control.json").read_text())["state"] == "agent"

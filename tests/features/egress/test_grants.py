@@ -10,6 +10,7 @@ from sandbox_server.features.egress import grants as grants_module
 from sandbox_server.features.egress.grants import EgressDestination, EgressGrants, destination_rule, host_of
 from tests.egress.conftest import EgressLab
 from tests.features.egress.conftest import Ruling, allowed
+from tests.threads import Held, left_in_the_middle
 
 pytestmark = pytest.mark.anyio
 PLACE = EgressDestination(host="API.example", port=443)
@@ -118,3 +119,13 @@ def test_an_address_is_a_rule_for_itself_alone_and_a_host_for_the_usual_ports() 
 def test_what_is_no_host_is_refused(host: str) -> None:
     with pytest.raises(InvalidArgument):
         host_of(host)
+
+
+async def test_who_leaves_while_a_grant_is_kept_lets_nobody_write_beside_that(
+    client: EgressClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = JsonFile(str(tmp_path / "g.json"))
+    grants, held = EgressGrants(file, client), Held(file.write)
+    monkeypatch.setattr(file, "write", held)
+    await left_in_the_middle(grants.add(PLACE, "ada", until=4e9), grants.remove("g1", "bob"), held)
+    assert file.read() == []

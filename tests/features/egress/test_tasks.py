@@ -9,6 +9,7 @@ from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.egress import tasks as tasks_module
 from sandbox_server.features.egress.tasks import CALLED_SECONDS, RunningTasks, TaskAnnouncer
 from tests.egress.conftest import EgressLab
+from tests.threads import SECONDS, Held, Overtaken, left_in_the_middle
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -130,3 +131,26 @@ async def test_a_process_that_is_away_is_no_reason_to_stop(tmp_path: Path) -> No
         await asyncio.sleep(0)
         with pytest.raises(Unavailable):
             await announcer.give()
+
+
+async def test_an_end_that_comes_while_a_lease_is_kept_is_kept_after_it(
+    tasks: RunningTasks, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Overtaken(tasks._file.write)
+    monkeypatch.setattr(tasks._file, "write", write)
+    monkeypatch.setattr(tasks, "_keeping", write.loop_lock(), raising=False)
+    leased = asyncio.create_task(tasks.lease("t1", 60))
+    assert await asyncio.to_thread(write.begun.wait, SECONDS)
+    async with asyncio.timeout(SECONDS):
+        await tasks.end("t1")
+        await leased
+    assert running(RunningTasks(JsonFile(str(tmp_path / "tasks.json")), clock)) == {}
+
+
+async def test_who_leaves_while_a_task_is_kept_lets_nobody_write_beside_that(
+    tasks: RunningTasks, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(tasks._file.write)
+    monkeypatch.setattr(tasks._file, "write", held)
+    await left_in_the_middle(tasks.lease("t1", 60), tasks.end("t1"), held)
+    assert running(RunningTasks(JsonFile(str(tmp_path / "tasks.json")), clock)) == {}

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from sandbox_server.core import Conflict, DeadlineExceeded, Unavailable
@@ -5,6 +7,7 @@ from sandbox_server.drivers.folders.synchronisation import Synchronised
 from sandbox_server.drivers.folders.version import DamagedError, StoreAwayError
 from sandbox_server.features.folders.folder_sync import FolderSync
 from sandbox_server.settings import FolderSettings
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -70,3 +73,20 @@ async def test_an_end_before_the_store_ever_answered_keeps_files_and_no_removals
     fake.failure = StoreAwayError("away")
     await made(fake).end()
     assert (fake.kept, fake.removals) == (1, [False, False])
+
+
+async def test_what_changes_while_it_synchronises_is_synchronised_after_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake, begun, let_go = Fake(), asyncio.Event(), asyncio.Event()
+    run = fake.run
+
+    async def held(*, removals: bool) -> Synchronised:
+        begun.set()
+        await let_go.wait()
+        return await run(removals=removals)
+
+    monkeypatch.setattr(fake, "run", held)
+    async with made(fake) as folder:
+        await begun.wait()
+        folder.begin()
+        let_go.set()
+        await eventually(lambda: len(fake.removals) == 2)

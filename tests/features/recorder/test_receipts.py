@@ -176,3 +176,28 @@ async def test_who_asks_for_the_receipt_of_a_person_waits_until_it_is_made(kept:
     assert await kept.receipts.of("bob", since, time.time()) is None
     assert await kept.receipts.of("ann", time.time() + 60, time.time() + 120) is None, "a turn that was over before"
     assert await kept.receipts.of("ann", since - 120, since - 60) is None, "a turn that began after"
+
+
+async def test_who_asks_for_a_receipt_waits_for_it_when_the_next_persons_is_made_already(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    since, looking, let_go = time.time(), asyncio.Event(), asyncio.Event()
+
+    async def first_late(_: float) -> list[str]:
+        if not looking.is_set():
+            looking.set()
+            await let_go.wait()
+        return []
+
+    monkeypatch.setattr(kept.snapshots, "files_since", first_late)
+    await begun(kept)
+    kept.drives("bob", "given")
+    await looking.wait()
+    kept.drives(None, "released")
+    assert (await kept.receipt()).person == "bob"
+    asking = asyncio.create_task(kept.receipts.of("ann", since, time.time()))
+    await asyncio.sleep(0)
+    let_go.set()
+    made = await asking
+    assert made
+    assert made.person == "ann"

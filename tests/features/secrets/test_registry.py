@@ -4,6 +4,7 @@ from sandbox_server.core import InvalidArgument, NotFound, ResourceExhausted, Un
 from sandbox_server.features.secrets import registry as module
 from sandbox_server.settings.secrets import placeholder_of
 from tests.features.secrets.conftest import BOUND, VALUE, RegistryLab
+from tests.threads import Held, left_in_the_middle
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -104,3 +105,14 @@ async def test_a_source_that_gives_none_is_said(lab: RegistryLab) -> None:
 async def test_definitions_that_cannot_be_read_are_left_out(lab: RegistryLab) -> None:
     lab.path.write_text('{"A": {"nothing": 1}}')
     assert [each.name for each, _, _ in lab.made().listed()] == ["DECLARED"]
+
+
+@pytest.mark.parametrize("first", ["put", "forget"])
+async def test_who_leaves_while_secrets_are_kept_lets_nobody_write_beside_that(
+    lab: RegistryLab, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    held = Held(lab.file.write)
+    monkeypatch.setattr(lab.file, "write", held)
+    leaving = lab.registry.put("A", BOUND, VALUE) if first == "put" else lab.registry.forget()
+    await left_in_the_middle(leaving, lab.registry.put("B", BOUND, VALUE), held)
+    assert list(lab.file.read()) == (["A", "B"] if first == "put" else ["B"])

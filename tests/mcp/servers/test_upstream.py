@@ -17,6 +17,8 @@ from mcp_types import (
     ElicitRequestFormParams,
     ElicitResult,
     InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
     PromptReference,
     TextContent,
     Tool,
@@ -80,6 +82,32 @@ async def test_tools_that_changed_are_asked_for_again(upstream: UpstreamServer) 
     upstream.on_notification(ToolListChangedNotification())
 
     assert "echo" in [tool.name for tool in await upstream.tools()]
+
+
+async def test_tools_that_change_while_they_are_listed_are_asked_for_again() -> None:
+    listing, let_go, asked = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def list_tools(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:
+        asked.append("old" if not asked else "new")
+        found = ListToolsResult(tools=[Tool(name=asked[-1], input_schema={"type": "object"})])
+        listing.set()
+        await let_go.wait()
+        return found
+
+    @asynccontextmanager
+    async def connect(_: ServerConfig, ended: asyncio.Event, said: StderrTail, listener: ServerListener) -> AsyncIterator[Client]:
+        async with Client(Server("changing", on_list_tools=list_tools), **listener_options(listener)) as client:
+            yield client
+
+    upstream = UpstreamServer("changing", ServerConfig(command="x"), connect, 0)
+    first = asyncio.create_task(upstream.tools())
+    await listing.wait()
+    upstream.on_notification(ToolListChangedNotification())
+    let_go.set()
+    assert [tool.name for tool in await first] == ["old"]
+    assert [tool.name for _ in range(2) for tool in await upstream.tools()] == ["new", "new"]
+    assert asked == ["old", "new"]
+    await upstream.close()
 
 
 async def test_resources_are_listed_and_read(upstream: UpstreamServer) -> None:

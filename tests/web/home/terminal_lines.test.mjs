@@ -76,6 +76,22 @@ test("lines are read again soon after an act, and more often while something run
   assert.equal(asked.length, 6);
 });
 
+test("an act while lines are read is followed by another look soon", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  /** @type {(sessions: any) => void} */
+  let letGo = () => {};
+  const asked = answering(() => new Promise((resolve) => (letGo = resolve)));
+  const reading = new TerminalLines(shown, "/home/gem");
+  const first = reading.read();
+  await settled();
+  reading.soon();
+  letGo({ sessions: {} });
+  await first;
+  t.mock.timers.tick(400);
+  await settled();
+  assert.equal(asked.length, 2);
+});
+
 test("without a session it says so", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   answering(() => ({ sessions: {} }));

@@ -52,6 +52,24 @@ test("it shows the policy, and saves what was changed against it", async () => {
   assert.deepEqual([editor.said.textContent, saved, editor.isDirty], ["Saved. 2 connections were cut.", ['"2"'], false]);
 });
 
+test("what is written while a policy is saved stays, and can be saved after it", async () => {
+  /** @type {(state: any) => void} */
+  let letGo = () => {};
+  write(JSON.stringify(OTHER));
+  answering(() => new Promise((resolve) => (letGo = resolve)));
+  await press("Save");
+  write("{}");
+  assert.equal(editor.save.disabled, true);
+  letGo(state(OTHER, '"2"'));
+  await settled();
+  assert.deepEqual([editor.text.value, editor.isDirty, editor.save.disabled, saved], ["{}", true, false, ['"2"']]);
+  /** @type {any[]} */
+  const put = [];
+  answering((_method, _path, sent, headers) => (put.push([sent, headers["If-Match"]]), state({}, '"3"')));
+  await press("Save");
+  assert.deepEqual([put, saved], [[[{}, '"2"']], ['"2"', '"3"']]);
+});
+
 test("what is no JSON is not sent, and the place is shown", async () => {
   const asked = answering(() => null);
   write('{\n  "default": deny\n}');
