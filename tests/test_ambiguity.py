@@ -1,8 +1,7 @@
 """What is called linear is linear, and what is not is found."""
 
-import pytest
-
 from tests.ambiguity import problem
+from tests.tables import table_test
 
 MATCHED = [
     r"[0-9a-f]{8}",
@@ -34,11 +33,11 @@ NOT_MATCHED = [
 NOT_SEARCHED = [r"a+b", r"\r+\n", r"[a-z]+:", r"\s+$", r"\r+\Z", r"x[^y]*y", r"[a-c]+\b", r"(?:a(?!b))+"]
 
 
-@pytest.mark.parametrize("pattern", MATCHED + SEARCHED)
+@table_test(MATCHED + SEARCHED)
 def test_a_pattern_with_one_way_through_is_linear(pattern: str) -> None:
     assert problem(pattern, searched=pattern in SEARCHED) is None
 
 
-@pytest.mark.parametrize("pattern", NOT_MATCHED + NOT_SEARCHED)
+@table_test(NOT_MATCHED + NOT_SEARCHED)
 def test_a_pattern_that_may_go_wrong_for_long_is_found(pattern: str) -> None:
     assert problem(pattern, searched=pattern in NOT_SEARCHED)

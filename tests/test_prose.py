@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import table_test
 
 ROOT = Path(__file__).parent.parent
 MAX_LINE = 120
@@ -41,14 +41,14 @@ def sentences(paragraph: str) -> int:
     return len(_END.findall(_ASIDE.sub("x", _LABEL.sub("", paragraph))))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@table_test(PAGES)
 def test_no_line_and_no_paragraph_is_too_long(page: Path) -> None:
     text = prose(page)
     assert long_lines(text) == []
     assert long_paragraphs(text) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@table_test(PAGES)
 def test_a_page_has_one_title_and_begins_with_whom_it_is_for(page: Path) -> None:
     text = prose(page)
     assert len(re.findall(r"(?m)^# ", text)) == 1

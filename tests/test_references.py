@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.references import Repository, Text, prose_of, text_of, wrong_in
+from tests.tables import table_test
 
 ROOT = Path(__file__).parent.parent
 REPOSITORY = Repository(ROOT)
@@ -68,18 +67,17 @@ def page(sample: str) -> Text:
     return text_of(path, sample.replace("'", "`"))
 
 
-@pytest.mark.parametrize("text", REPOSITORY.texts, ids=lambda text: str(text.path))
-def test_everything_that_is_named_exists(text: Text) -> None:
-    wrong = list(wrong_in(text, REPOSITORY))
-    assert not wrong, wrong
+def test_everything_that_is_named_exists() -> None:
+    wrong = [f"{text.path}: {reference}" for text in REPOSITORY.texts for reference in wrong_in(text, REPOSITORY)]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("sample", SOUND.values(), ids=SOUND)
+@table_test(SOUND)
 def test_what_is_there_may_be_named(sample: str) -> None:
     assert list(wrong_in(page(sample), REPOSITORY)) == []
 
 
-@pytest.mark.parametrize("sample", BROKEN.values(), ids=BROKEN)
+@table_test(BROKEN)
 def test_what_is_not_there_is_found(sample: str) -> None:
     assert list(wrong_in(page(sample), REPOSITORY))
 
@@ -94,7 +92,7 @@ def test_what_a_program_in_a_string_of_a_test_imports_exists() -> None:
         for name in (["", *(f".{words.split()[0]}" for words in names.split(",") if words.strip())])
         if not REPOSITORY.has_module(module + name)
     ]
-    assert not wrong, wrong
+    assert not wrong, "\n".join(wrong)
 
 
 def test_comments_of_code_are_read_and_its_strings_are_not() -> None:

@@ -11,6 +11,7 @@ from sandbox_server.boot.components import link
 from sandbox_server.settings import ComponentsSettings, HooksSettings, Paths, Settings
 from sandbox_server.settings.egress import EgressSettings
 from sandbox_server.settings.network import BoxPortsSettings
+from tests.tables import table_test
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_the_gateway_is_told_where_to_listen(settings: Settings, tmp_path: Path)
 COMPONENTS = sorted(Path(__file__).parents[2].joinpath("supervisord/components").glob("*.conf"))
 
 
-@pytest.mark.parametrize("conf", COMPONENTS, ids=lambda conf: conf.stem)
+@table_test({conf.stem: conf for conf in COMPONENTS})
 def test_a_program_of_ours_has_a_user_a_directory_and_a_python_that_knows_no_users_packages(conf: Path) -> None:
     parser = RawConfigParser(inline_comment_prefixes=(";",))
     parser.read(conf)

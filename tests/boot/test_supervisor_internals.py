@@ -7,6 +7,8 @@ import pytest
 from supervisor import options, poller, process, states, supervisord
 from supervisor.medusa import asyncore_25 as asyncore
 
+from tests.tables import table_test
+
 SIGNATURES = [
     (options.ServerOptions, "realize", "(self, *arg, **kw)"),
     (options.ServerOptions, "set_uid_or_exit", "(self)"),
@@ -44,7 +46,7 @@ USED = [
 """Where Supervisor calls what is overridden: an adopted program takes the place of a fork between two of these calls."""
 
 
-@pytest.mark.parametrize(("owner", "name", "signature"), SIGNATURES, ids=lambda value: getattr(value, "__name__", str(value)))
+@table_test(SIGNATURES)
 def test_a_method_takes_what_it_took(owner: type, name: str, signature: str) -> None:
     assert str(inspect.signature(getattr(owner, name))) == signature, f"Supervisor {version('supervisor')}"
 

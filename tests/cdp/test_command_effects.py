@@ -1,5 +1,6 @@
 """DevTools methods by effect."""
 
+import itertools
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from sandbox_server.cdp.command_effects import acts
 from sandbox_server.cdp.messages import DevtoolsCommand
 from tests.cdp.test_takeover import OURS, held
+from tests.tables import table_test
 
 BrowserServer = Any
 BACKTRACKING = "/(a+)+$/.test('a'.repeat(60) + '!')"
@@ -27,8 +29,7 @@ def test_looking_is_no_act(method: str) -> None:
     assert not acts(command(method))
 
 
-@pytest.mark.parametrize(
-    "method",
+@table_test(
     [
         "Input.dispatchMouseEvent",
         "Input.insertText",
@@ -49,7 +50,7 @@ def test_looking_is_no_act(method: str) -> None:
         "Domain.ofTomorrow",
         "",
         "Page",
-    ],
+    ]
 )
 def test_everything_else_acts_what_is_unknown_too(method: str) -> None:
     assert acts(command(method))
@@ -66,8 +67,12 @@ def test_a_script_for_new_documents_acts_unless_there_is_nothing_in_it(source: s
     assert acts(command("Page.addScriptToEvaluateOnNewDocument"))
 
 
-@pytest.mark.parametrize("method", ["Runtime.evaluate", "Runtime.callFunctionOn", "Debugger.evaluateOnCallFrame"])
-@pytest.mark.parametrize("more", ["awaitPromise", "userGesture", "replMode", "includeCommandLineAPI", "ofTomorrow"])
+@table_test(
+    itertools.product(
+        ["Runtime.evaluate", "Runtime.callFunctionOn", "Debugger.evaluateOnCallFrame"],
+        ["awaitPromise", "userGesture", "replMode", "includeCommandLineAPI", "ofTomorrow"],
+    )
+)
 def test_a_script_with_what_may_let_it_act_acts(method: str, more: str) -> None:
     assert acts(command(method, throwOnSideEffect=True, **{more: True}))
     assert acts(command(method, throwOnSideEffect=True, **{more: "on"}))

@@ -12,6 +12,7 @@ from websockets.sync.client import ClientConnection, unix_connect
 
 from sandbox_server.cdp.input_echo import act_of
 from sandbox_server.cdp.messages import DevtoolsCommand
+from tests.tables import table_test
 
 BrowserServer = Any
 Session = Any
@@ -25,8 +26,7 @@ def command(method: str, params: object) -> DevtoolsCommand:
     return DevtoolsCommand(1, method, None, {"params": params})
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "act"),
+@table_test(
     [
         ("Input.dispatchMouseEvent", PRESSED, {"kind": "left", "times": 2, "x": 1, "y": 2}),
         ("Input.dispatchMouseEvent", {"type": "mouseWheel", "x": 3, "y": 4, "deltaX": 0, "deltaY": -100}, {"kind": "up", "x": 3, "y": 4}),
@@ -49,7 +49,7 @@ def command(method: str, params: object) -> DevtoolsCommand:
             {"kind": "key", "key": "s", "modifiers": 2},
         ),
         ("Input.dispatchKeyEvent", {"type": "keyDown", "key": "Enter"}, {"kind": "key", "key": "Enter", "modifiers": 0}),
-    ],
+    ]
 )
 def test_what_is_done_is_told_without_what_is_typed(method: str, params: object, act: object) -> None:
     assert act_of(command(method, params)) == act

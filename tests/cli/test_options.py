@@ -5,6 +5,7 @@ import pytest
 
 from sandbox_server.cli.document import DocumentedOperation
 from sandbox_server.cli.options import operation_parser, parse, top_parser
+from tests.tables import table_test
 
 ANSWERS: dict[str, Any] = {"200": {"content": {"application/json": {}}}}
 
@@ -20,8 +21,7 @@ def fields(what: DocumentedOperation, *words: str) -> dict[str, Any]:
     return {name: value for name, value in parse(what, words).items() if not name.endswith("_")}
 
 
-@pytest.mark.parametrize(
-    ("schema", "words", "value"),
+@table_test(
     [
         ({"type": "integer"}, ["--x", "-3"], -3),
         ({"type": "number"}, ["--x", "0.5"], 0.5),
@@ -36,7 +36,7 @@ def fields(what: DocumentedOperation, *words: str) -> dict[str, Any]:
         ({"anyOf": [{"type": "number"}, {"type": "null"}]}, ["--x", "2"], 2.0),
         ({}, ["--x", "true"], True),
         ({"type": "string", "format": "binary"}, ["--x", "/a/b"], Path("/a/b")),
-    ],
+    ]
 )
 def test_a_word_becomes_a_value_of_its_fields_type(schema: dict[str, Any], words: list[str], value: object) -> None:
     assert fields(operation(x=schema), *words) == {"x": value}

@@ -10,6 +10,7 @@ import pytest
 from sandbox_server import generate
 from tests.contract.breaking import breaking_changes, breaking_tool_changes
 from tests.contract.releases import last_release, reduced, written
+from tests.tables import table_test
 
 INTENDED: dict[str, str] = {}
 """Breaking changes since the last release that CONTRIBUTING.md allows: the change, and why."""
@@ -87,8 +88,7 @@ def changed(change: Change) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(
-    ("change", "found"),
+@table_test(
     [
         (lambda post, new, thing: new["properties"].pop("name"), "POST /v1/thing body.name: removed"),
         (lambda post, new, thing: new["required"].append("kind"), "POST /v1/thing body.kind: is required"),
@@ -123,7 +123,7 @@ def changed(change: Change) -> dict[str, Any]:
         (lambda post, new, thing: post["responses"]["200"].update(content={}), "POST /v1/thing response 200: no longer application/json"),
         (lambda post, new, thing: post.update({"x-name": "create"}), "POST /v1/thing: x-name is 'create'"),
         (lambda post, new, thing: post.update({"x-scope": "admin"}), "POST /v1/thing: x-scope is 'admin'"),
-    ],
+    ]
 )
 def test_a_breaking_change_is_found(change: Change, found: str) -> None:
     assert found in breaking_changes(DOCUMENT, changed(change))

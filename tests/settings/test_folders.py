@@ -4,6 +4,7 @@ import pytest
 
 from sandbox_server import settings as declared
 from sandbox_server.settings import BadSettings, FolderSettings
+from tests.tables import table_test
 
 
 def environ(**entries: object) -> dict[str, str]:
@@ -20,8 +21,7 @@ def test_folders_are_read_with_their_stores() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "entries",
+@table_test(
     [
         {"A": {"path": "/a", "store": "directory"}},
         {"a": {"path": "a", "store": "directory"}},
@@ -35,7 +35,7 @@ def test_folders_are_read_with_their_stores() -> None:
         {"a": {"path": "/a"}},
         {"a": {"path": "/a", "store": "directory"}, "b": {"path": "/a/b", "store": "directory"}},
         {"a": {"path": "/a", "store": "s3://bucket"}, "b": {"path": "/b", "store": "s3://bucket"}},
-    ],
+    ]
 )
 def test_what_cannot_be_a_folder_names_the_variable(entries: dict[str, object]) -> None:
     with pytest.raises(BadSettings, match="FOLDERS "):

@@ -3,6 +3,7 @@
 import pytest
 
 from sandbox_server.settings import BadSettings, Settings, load, without_secrets
+from tests.tables import table_test
 
 
 def test_nobody_is_told_unless_it_is_set() -> None:
@@ -20,8 +21,7 @@ def test_a_webhook_is_an_address() -> None:
         load({"HANDOFF_WEBHOOK_URL": "hook.example"})
 
 
-@pytest.mark.parametrize(
-    ("environ", "why"),
+@table_test(
     [
         ({"HANDOFF_SLACK_URL": "hooks.slack.com/x"}, "HANDOFF_SLACK_URL must be a URL"),
         ({"HANDOFF_NTFY_URL": "https:// x"}, "HANDOFF_NTFY_URL must be a URL"),
@@ -37,7 +37,7 @@ def test_a_webhook_is_an_address() -> None:
         ({"HANDOFF_SLACK_TOKEN": "s3cret", "HANDOFF_SLACK_CHANNEL": "C1", "HANDOFF_SLACK_URL": "https://h"}, "two ways to the same place"),
         ({"HANDOFF_DISCORD_TOKEN": "s3cret"}, "HANDOFF_DISCORD_CHANNEL must be set"),
         ({"HANDOFF_DISCORD_USERS": "ann"}, "ids of users, as in 80351110224678912"),
-    ],
+    ]
 )
 def test_what_cannot_work_stops_the_boot_and_shows_no_secret(environ: dict[str, str], why: str) -> None:
     with pytest.raises(BadSettings, match=why) as refused:

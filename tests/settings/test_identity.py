@@ -6,6 +6,7 @@ import pytest
 
 from sandbox_server.settings import BadSettings, agent_environ, load, without_secrets
 from sandbox_server.settings.identity import GIT_HELPER, gcp_configuration
+from tests.tables import table_test
 
 ROLE = "arn:aws:iam::123456789012:role/sandbox"
 PROVIDER = "//iam.googleapis.com/projects/7/locations/global/workloadIdentityPools/pool/providers/tandem"
@@ -60,8 +61,7 @@ def test_the_client_secret_is_shown_to_nobody() -> None:
     assert without_secrets(environ) == {"IDENTITY_TOKEN_ENDPOINT_CLIENT_ID": "box"}
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
+@table_test(
     [
         (
             "IDENTITY_ISSUER",
@@ -79,7 +79,7 @@ def test_the_client_secret_is_shown_to_nobody() -> None:
         ("IDENTITY_TOKEN_ENDPOINT", ["sts.example", "ftp://x", "https://u:p@x/"]),
         ("IDENTITY_GIT_HOSTS", ["https://git.example", "*.example", "a/b", "git.example:port"]),
         ("IDENTITY_GIT_USERNAME", ["a b", "a\nb", "a:b"]),
-    ],
+    ]
 )
 def test_a_value_that_cannot_be_used_stops_the_start(name: str, values: list[str]) -> None:
     for value in values:

@@ -20,6 +20,7 @@ from sandbox_server.settings.kinds import (
     seconds,
     variable,
 )
+from tests.tables import table_test
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,7 @@ def test_booleans_are_read_as_people_write_them(text: str, value: bool) -> None:
     assert boolean(text) is value
 
 
-@pytest.mark.parametrize(
-    ("parse", "text", "reason"),
+@table_test(
     [
         (boolean, "maybe", "must be true or false"),
         (integer(1, 5).parse, "6", "must be from 1 to 5"),
@@ -62,7 +62,7 @@ def test_booleans_are_read_as_people_write_them(text: str, value: bool) -> None:
         (account_name, "a b", "must be a user name"),
         (account_name, "-rf", "must be a user name"),
         (account_name, "Zoë", "must be a user name"),
-    ],
+    ]
 )
 def test_a_bad_value_says_what_would_be_a_good_one(parse: Callable[[str], object], text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

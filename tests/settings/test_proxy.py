@@ -2,6 +2,7 @@ import pytest
 
 from sandbox_server.settings import BadSettings, agent_environ, load, without_secrets
 from sandbox_server.settings.proxy import PATTERNS, ROUTES, UpstreamSettings, pattern, route, upstream
+from tests.tables import table_test
 
 
 def credentials(found: UpstreamSettings) -> tuple[str | None, str | None]:
@@ -29,8 +30,7 @@ def test_an_upstream_is_read(text: str, address: str, tls: bool, expected: tuple
     assert (found.address, found.tls, credentials(found)) == (address, tls, expected)
 
 
-@pytest.mark.parametrize(
-    "text",
+@table_test(
     [
         "",
         "proxy",
@@ -45,7 +45,7 @@ def test_an_upstream_is_read(text: str, address: str, tls: bool, expected: tuple
         "-h:1",
         "u:secret@",
         "h:1\nx",
-    ],
+    ]
 )
 def test_what_is_no_upstream_is_refused_without_being_repeated(text: str) -> None:
     with pytest.raises(ValueError, match="must be") as refused:
@@ -70,15 +70,14 @@ def test_a_mapping_is_read(source: str, target: str, expected: tuple[object, ...
     assert found.source == source
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
+@table_test(
     [
         *(
             (source, ":1")
             for source in ("", "a b", "a/b c", 'a"', "a/%s", "a/(x)", "ftp://a", "a:0", "...", "a\nb", "a/$x", "a/#", "a/x,y")
         ),
         *(("a", target) for target in ("", "x", ":", "a:", ":0", ":70000", "a b:1", ":1/%[x]", "1:2:3", "https://a:1")),
-    ],
+    ]
 )
 def test_what_would_mean_something_else_in_a_configuration_is_no_mapping(source: str, target: str) -> None:
     with pytest.raises(ValueError, match="must be"):

@@ -3,6 +3,7 @@
 import pytest
 
 from sandbox_server.settings import BadSettings, load
+from tests.tables import table_test
 
 DIGEST = "0123456789abcdef" * 4
 
@@ -16,8 +17,7 @@ def test_a_place_is_read_with_its_digest_and_is_a_secret() -> None:
     assert (nothing.source, nothing.place, nothing.sha256) == (None, "", "")
 
 
-@pytest.mark.parametrize(
-    "text",
+@table_test(
     [
         "https://a.example/x",
         "https://a.example/x#sha256=",
@@ -35,7 +35,7 @@ def test_a_place_is_read_with_its_digest_and_is_a_secret() -> None:
         f"https://bücher.example/#sha256={DIGEST}",
         f"forks/a.tar#sha256={DIGEST}",
         f"/forks/../etc/a.tar#sha256={DIGEST}",
-    ],
+    ]
 )
 def test_what_is_no_place_names_the_variable_and_not_its_value(text: str) -> None:
     with pytest.raises(BadSettings, match="SANDBOX_RESTORE must") as raised:

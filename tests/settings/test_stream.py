@@ -3,6 +3,7 @@
 import pytest
 
 from sandbox_server.settings import BadSettings, load
+from tests.tables import table_test
 
 
 def test_no_port_is_open_unless_it_is_asked_for() -> None:
@@ -29,8 +30,7 @@ def test_where_viewers_reach_it_is_a_host_with_or_without_a_port(text: str, plac
     assert (stream.udp_port, stream.udp_address) == (8443, place)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
+@table_test(
     [
         ("STREAM_UDP_PORT", "65536"),
         *(
@@ -49,7 +49,7 @@ def test_where_viewers_reach_it_is_a_host_with_or_without_a_port(text: str, plac
                 "fe80::1%eth0",
             )
         ),
-    ],
+    ]
 )
 def test_what_cannot_be_used_is_refused_by_name(name: str, text: str) -> None:
     with pytest.raises(BadSettings, match=name):

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import sandbox_server
+from tests.tables import table_test
 
 WEB = Path(sandbox_server.__file__).parent / "web"
 TESTS = Path(__file__).parent
@@ -39,7 +38,7 @@ def mirrored(module: Path) -> Path:
     return TESTS / module.relative_to(WEB).with_suffix(".test.mjs")
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if holds_logic(module)], ids=lambda module: str(module.relative_to(WEB)))
+@table_test({str(module.relative_to(WEB)): module for module in MODULES if holds_logic(module)})
 def test_every_module_with_logic_has_its_test(module: Path) -> None:
     test = mirrored(module)
     assert test.is_file(), f"tests/web/{test.relative_to(TESTS)} is missing"

@@ -4,10 +4,9 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
-
 import sandbox_server
 from sandbox_server.features.auth.paths import OPEN
+from tests.tables import table_test
 
 WEB = Path(sandbox_server.__file__).parent / "web"
 MAPS = WEB.parent.parent / "nginx/snippets/maps.conf"
@@ -60,14 +59,14 @@ def is_beside(script: Path, address: str) -> bool:
     return address.startswith(".") and WEB in found.parents and found.is_file()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@table_test({str(page.relative_to(WEB)): page for page in PAGES})
 def test_a_page_loads_only_files_of_ours_that_are_there(page: Path) -> None:
     links = read(page)
     assert links.inline == []
     assert [address for address in links.loaded if not exists(address)] == []
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=str)
+@table_test({str(script.relative_to(WEB)): script for script in SCRIPTS})
 def test_a_script_imports_only_files_of_ours_that_are_there(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
     imported = re.findall(r"""(?:from|import)\s*\(?\s*["']([^"']+)["']""", text)

@@ -3,6 +3,7 @@ from dataclasses import asdict
 import pytest
 
 from sandbox_server.drivers.box.checkpoint_records import MAX_TEXT, Record, text_of
+from tests.tables import table_test
 
 GOOD = {"id": "0123abcd", "parent": None, "label": "x", "who": "me", "why": "asked", "created": 1.5}
 
@@ -13,8 +14,7 @@ def test_what_was_written_is_read() -> None:
     assert Record.loads(GOOD).files is None
 
 
-@pytest.mark.parametrize(
-    "wrong",
+@table_test(
     [
         {"id": "../../x"},
         {"id": "0123ABCD"},
@@ -40,7 +40,7 @@ def test_what_was_written_is_read() -> None:
         {"bytes": 1 << 63},
         {"bytes": False},
         {"more": 1},
-    ],
+    ]
 )
 def test_anything_else_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="a checkpoint's record has"):

@@ -1,10 +1,10 @@
 import pytest
 
 from sandbox_server.drivers.browser.key_names import combination, key_name
+from tests.tables import table_test
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
+@table_test(
     [
         ("enter", "Enter"),
         ("Return", "Enter"),
@@ -20,7 +20,7 @@ from sandbox_server.drivers.browser.key_names import combination, key_name
         ("F13", None),
         ("", None),
         ("entre", None),
-    ],
+    ]
 )
 def test_a_key_goes_by_any_of_its_names(text: str, name: str | None) -> None:
     assert key_name(text) == name

@@ -6,6 +6,7 @@ from sandbox_server.core.errors import Conflict, PermissionDenied
 from sandbox_server.drivers.documents import web_reach as module
 from sandbox_server.drivers.documents.web_reach import WebReach, is_public
 from sandbox_server.settings.network import ALLOWED
+from tests.tables import table_test
 
 pytestmark = pytest.mark.anyio
 
@@ -22,14 +23,13 @@ class Agents:
         return f"127.0.0.1:{port}"
 
 
-@pytest.mark.parametrize(
-    "address",
+@table_test(
     [
         *("127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.17.0.1", "192.168.1.1", "169.254.169.254", "100.100.100.200"),
         *("168.63.129.16", "192.0.0.192", "224.0.0.1", "255.255.255.255", "198.18.0.1"),
         *("::1", "::", "fe80::1", "fd00:ec2::254", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254"),
         *("64:ff9b::a9fe:a9fe", "2002:7f00:1::1", "2002:a9fe:a9fe::1", "2001:0:7f00:1::1"),
-    ],
+    ]
 )
 def test_an_internal_address_is_not_public_in_any_disguise(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sandbox_server.drivers.egress.client_hello import MAX_HELLO, ClientHello, HelloReader, MalformedHello
 from tests.client_hellos import extension, hello, name_extension, real, records
+from tests.tables import table_test
 
 
 def test_a_real_client_names_its_server() -> None:
@@ -45,8 +46,7 @@ def test_a_name_that_may_be_hidden_is_told(kind: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "sent",
+@table_test(
     [
         records(hello(name_extension(b"a.example") + name_extension(b"b.example"))),
         records(hello(name_extension(b"a.example", b"b.example"))),
@@ -66,7 +66,7 @@ def test_a_name_that_may_be_hidden_is_told(kind: int) -> None:
         b"\x16\2\1\0\5hello",
         records(b"\1\xff\xff\xff"),
         b"\x16\3\1\0\1\1" + b"GET / HTTP/1.1\r\n",
-    ],
+    ]
 )
 def test_what_is_no_single_name_is_malformed(sent: bytes) -> None:
     with pytest.raises(MalformedHello):

@@ -5,10 +5,10 @@ import pytest
 from sandbox_server.drivers.egress.default_policy import DEFAULT_POLICY
 from sandbox_server.drivers.egress.policy import AppProtocol, Destination
 from sandbox_server.drivers.egress.policy_document import parse_policy
+from tests.tables import table_test
 
 
-@pytest.mark.parametrize(
-    ("place", "allowed"),
+@table_test(
     [
         ("8.8.8.8", True),
         ("10.1.2.3", True),
@@ -24,7 +24,7 @@ from sandbox_server.drivers.egress.policy_document import parse_policy
         ("::1", False),
         ("0.0.0.0", False),
         ("169.254.1.1", False),
-    ],
+    ]
 )
 def test_private_networks_are_in_reach_and_metadata_and_the_machine_itself_are_not(place: str, allowed: bool) -> None:
     policy = parse_policy(DEFAULT_POLICY)

@@ -2,17 +2,16 @@ import base64
 import json
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.drivers.egress.echo_redaction import EchoRedactor
+from tests.tables import table_test
 
 VALUE = 'p"w/é+<secret>'
 
 
-@pytest.mark.parametrize(
-    "written",
+@table_test(
     [
         VALUE.encode(),
         quote(VALUE, safe="").encode(),
@@ -21,7 +20,7 @@ VALUE = 'p"w/é+<secret>'
         VALUE.encode().hex().encode(),
         *[base64.b64encode(b"x" * before + VALUE.encode() + b"y" * after) for before in range(3) for after in range(3)],
         base64.urlsafe_b64encode(VALUE.encode()),
-    ],
+    ]
 )
 def test_it_is_found_however_it_is_written(written: bytes) -> None:
     redactor = EchoRedactor([VALUE])

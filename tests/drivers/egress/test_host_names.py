@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.drivers.egress.host_names import MAX_NAME, normal_form, parents, parse_host
+from tests.tables import table_test
 
 
 @pytest.mark.parametrize(
@@ -26,8 +27,7 @@ def test_the_many_ways_to_write_a_name_have_one_form(written: str, normal: str) 
     assert normal_form(written) == normal
 
 
-@pytest.mark.parametrize(
-    "written",
+@table_test(
     [
         "",
         ".",
@@ -46,7 +46,7 @@ def test_the_many_ways_to_write_a_name_have_one_form(written: str, normal: str) 
         "a\n",
         "x" * 64,
         "a." * 130,
-    ],
+    ]
 )
 def test_what_is_no_name_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="host name"):
@@ -92,9 +92,7 @@ def test_a_host_is_an_address_or_a_name(written: str, host: object) -> None:
     assert parse_host(written) == host
 
 
-@pytest.mark.parametrize(
-    "written", ["", "[", "[]", "[::1", "::1]", "[[::1]]", "[10.0.0.1]", "[a.example]", "[a.example", "1.2.3", "a:80", "[::1]:80"]
-)
+@table_test(["", "[", "[]", "[::1", "::1]", "[[::1]]", "[10.0.0.1]", "[a.example]", "[a.example", "1.2.3", "a:80", "[::1]:80"])
 def test_brackets_are_for_ipv6_addresses_alone(written: str) -> None:
     with pytest.raises(ValueError, match="host name"):
         parse_host(written)

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.drivers.egress.http_head import MAX_HEAD, HeadReader, MalformedHead, RequestHead, is_http, may_become_http
+from tests.tables import table_test
 
 
 def read(text: str) -> RequestHead | None:
@@ -35,8 +36,7 @@ def test_the_pieces_in_which_it_comes_do_not_matter() -> None:
     assert not any(found[:-1])
 
 
-@pytest.mark.parametrize(
-    "text",
+@table_test(
     [
         "GET / HTTP/1.1\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
@@ -61,7 +61,7 @@ def test_the_pieces_in_which_it_comes_do_not_matter() -> None:
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         "G(T / HTTP/1.1\r\nHost: a\r\n\r\n",
         " / HTTP/1.1\r\nHost: a\r\n\r\n",
-    ],
+    ]
 )
 def test_what_two_servers_read_differently_is_malformed(text: str) -> None:
     with pytest.raises(MalformedHead):

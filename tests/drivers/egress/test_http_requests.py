@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from sandbox_server.drivers.egress.http_head import MAX_HEAD, MalformedHead, RequestHead
 from sandbox_server.drivers.egress.http_requests import RequestStream, UpgradeAnswer
+from tests.tables import table_test
 
 GET = b"GET /1 HTTP/1.1\r\nHost: a.example\r\n\r\n"
 SIZED = b"POST /2 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 38\r\n\r\n" + b"GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n"[:38]
@@ -46,8 +47,7 @@ def test_a_head_is_not_sent_on_before_it_is_judged() -> None:
         stream.feed(b"HTTP/1.1\r\nHost: evil.example\r\n\r\n")
 
 
-@pytest.mark.parametrize(
-    "fields",
+@table_test(
     [
         "Content-Length: 5\r\nTransfer-Encoding: chunked",
         "Content-Length: 5\r\nContent-Length: 5",
@@ -64,7 +64,7 @@ def test_a_head_is_not_sent_on_before_it_is_judged() -> None:
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: xchunked",
         "Upgrade: websocket\r\nContent-Length: 5",
-    ],
+    ]
 )
 def test_a_body_of_which_servers_may_see_different_ends_is_refused(fields: str) -> None:
     with pytest.raises(MalformedHead):

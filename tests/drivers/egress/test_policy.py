@@ -1,3 +1,4 @@
+import itertools
 import time
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressAction, EgressPolicy, HttpRequest
 from sandbox_server.drivers.egress.policy_document import read_policy
 from sandbox_server.drivers.egress.protected_addresses import parse_address
+from tests.tables import table_test
 
 TLS, HTTP, TCP = AppProtocol.TLS, AppProtocol.HTTP, AppProtocol.TCP
 
@@ -83,10 +85,11 @@ def test_a_name_is_not_decided_by_networks() -> None:
     assert not allowed(policy({"action": "allow", "cidrs": ["0.0.0.0/0"]}), to("a"))
 
 
-@pytest.mark.parametrize(
-    "address", ["169.254.169.254", "127.0.0.1", "10.0.0.1", "172.17.0.1", "fd00::1", "::1", "100.64.0.1", "64:ff9b::7f00:1"]
+@table_test(
+    itertools.product(
+        ["169.254.169.254", "127.0.0.1", "10.0.0.1", "172.17.0.1", "fd00::1", "::1", "100.64.0.1", "64:ff9b::7f00:1"], ["enforce", "learn"]
+    )
 )
-@pytest.mark.parametrize("mode", ["enforce", "learn"])
 def test_protected_addresses_are_denied_in_policies_that_allow_everything(address: str, mode: str) -> None:
     found = policy({"action": "allow", "hosts": ["*"], "cidrs": ["0.0.0.0/0", "::/0"]}, default="allow", mode=mode)
     assert found.decide(at(address)).rule == "protected"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sandbox_server.drivers.egress import policy_document
 from sandbox_server.drivers.egress.policy import AppProtocol, EgressAction, EgressMode
 from sandbox_server.drivers.egress.policy_document import EgressPolicyError, parse_policy, read_policy
+from tests.tables import table_test
 
 
 def rule(**fields: Any) -> dict[str, Any]:
@@ -57,8 +58,7 @@ def test_a_set_brings_its_hosts_and_its_ports_unless_the_rule_has_some() -> None
     assert narrower.scope.ports == ((80, 80),)
 
 
-@pytest.mark.parametrize(
-    ("fields", "pointer"),
+@table_test(
     [
         ({"action": "permit"}, "/rules/0/action"),
         ({"action": None}, "/rules/0/action"),
@@ -95,7 +95,7 @@ def test_a_set_brings_its_hosts_and_its_ports_unless_the_rule_has_some() -> None
         ({"name": "x" * 300}, "/rules/0/name"),
         ({"name": "a\nb"}, "/rules/0/name"),
         ({"task": 5}, "/rules/0/task"),
-    ],
+    ]
 )
 def test_a_field_that_is_wrong_is_named_by_its_pointer(fields: dict[str, Any], pointer: str) -> None:
     assert pointer in pointers(rule(**fields))

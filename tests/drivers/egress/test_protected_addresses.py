@@ -3,10 +3,10 @@ import ipaddress
 import pytest
 
 from sandbox_server.drivers.egress.protected_addresses import parse_address, protection
+from tests.tables import table_test
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
+@table_test(
     [
         ("169.254.169.254", "a metadata service"),
         ("fd00:ec2::254", "a metadata service"),
@@ -32,7 +32,7 @@ from sandbox_server.drivers.egress.protected_addresses import parse_address, pro
         ("64:ff9b::a9fe:a9fe", "a metadata service"),
         ("2002:7f00:1::", "the machine itself"),
         ("::10.0.0.1", "a private network"),
-    ],
+    ]
 )
 def test_an_address_is_protected_however_it_is_written(text: str, kind: str) -> None:
     block = protection(parse_address(text))

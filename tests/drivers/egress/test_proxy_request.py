@@ -2,6 +2,7 @@ import pytest
 
 from sandbox_server.drivers.egress import proxy_request
 from sandbox_server.drivers.egress.proxy_request import CONNECTED, MalformedProxyRequest, MalformedSocksRequest, read_http, read_socks
+from tests.tables import table_test
 
 
 @pytest.mark.parametrize(
@@ -39,8 +40,7 @@ def test_a_target_without_a_path_asks_for_the_root(target: bytes, path: bytes) -
     assert read_http(b"GET %s HTTP/1.1\r\n\r\n" % target).first.startswith(b"GET %s HTTP/1.1\r\n" % path)
 
 
-@pytest.mark.parametrize(
-    "head",
+@table_test(
     [
         b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
         b"GET https://a.example/ HTTP/1.1\r\n\r\n",
@@ -57,7 +57,7 @@ def test_a_target_without_a_path_asks_for_the_root(target: bytes, path: bytes) -
         b"CONNECT ::1:80 HTTP/1.1\r\n\r\n",
         b"CONNECT \xc3\xa9.example:80 HTTP/1.1\r\n\r\n",
         b"\r\n\r\n",
-    ],
+    ]
 )
 def test_what_names_no_destination_clearly_is_malformed(head: bytes) -> None:
     with pytest.raises(MalformedProxyRequest):

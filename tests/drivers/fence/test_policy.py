@@ -7,6 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from sandbox_server.drivers.fence.policy import MAX_ENTRIES, IsolationPolicy, NetworkPolicy, ReadPolicy, decode
+from tests.tables import table_test
 
 GIVEN = {
     "read": {"deny": ["~/.ssh"], "allow": ["~/.ssh/config"]},
@@ -48,7 +49,7 @@ def test_an_empty_policy_restricts_no_part() -> None:
     assert decode({"network": {}}).network == NetworkPolicy()
 
 
-@pytest.mark.parametrize("given", WRONG.values(), ids=WRONG)
+@table_test(WRONG)
 def test_what_is_no_policy_is_refused(given: object) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(IsolationPolicy).validate_python(given)

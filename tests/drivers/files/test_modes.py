@@ -2,12 +2,12 @@ import pytest
 
 from sandbox_server.drivers.files.modes import change_mode
 from sandbox_server.drivers.files.worker_errors import FileRefused
+from tests.tables import table_test
 
 FILE, DIRECTORY = 0o100000, 0o040000
 
 
-@pytest.mark.parametrize(
-    ("before", "wanted", "after"),
+@table_test(
     [
         (0o644, "755", 0o755),
         (0o644, "0600", 0o600),
@@ -21,7 +21,7 @@ FILE, DIRECTORY = 0o100000, 0o040000
         (0o644, "a+X", 0o644),
         (0o744, "a+X", 0o755),
         (0o755, "g+s", 0o2755),
-    ],
+    ]
 )
 def test_a_mode_means_what_chmod_makes_of_it(before: int, wanted: str, after: int) -> None:
     assert oct(change_mode(FILE | before, wanted)) == oct(after)

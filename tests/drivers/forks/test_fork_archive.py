@@ -10,6 +10,7 @@ import pytest
 
 from sandbox_server.drivers.forks import fork_archive
 from sandbox_server.drivers.forks.fork_archive import CHECKPOINT, MANIFEST, PROFILE, STATE, ForkError, ForkManifest, WrittenFork, is_sha256
+from tests.tables import table_test
 
 PARTS = {STATE: b"{}", CHECKPOINT: b"files" * 1000, PROFILE: b"sealed"}
 
@@ -112,9 +113,8 @@ LIES: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", LIES)
-def test_an_archive_that_lies_is_refused_with_the_reason(what: str) -> None:
-    content, reason = LIES[what]
+@table_test(LIES)
+def test_an_archive_that_lies_is_refused_with_the_reason(content: bytes, reason: str) -> None:
     with pytest.raises(ForkError, match=reason):
         read(content)
 

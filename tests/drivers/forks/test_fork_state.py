@@ -19,6 +19,7 @@ from sandbox_server.drivers.forks.fork_state import (
     KeptState,
     KeptTab,
 )
+from tests.tables import table_test
 
 PATH = ":root>:nth-child(2)>:nth-child(13)"
 STATE = KeptState(
@@ -81,10 +82,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_what_is_malformed_is_refused(what: str) -> None:
+@table_test(BAD)
+def test_what_is_malformed_is_refused(kept: str) -> None:
     with pytest.raises(ValueError, match=r"the state|line 1"):
-        KeptState.loads(BAD[what])
+        KeptState.loads(kept)
 
 
 def test_a_shell_in_no_directory_is_in_the_root() -> None:

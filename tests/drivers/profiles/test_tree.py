@@ -9,6 +9,7 @@ import pytest
 from sandbox_server.drivers.profiles import tree
 from sandbox_server.drivers.profiles.problem import ProfileProblem
 from tests.drivers.profiles.made import make_profile, opened, paths
+from tests.tables import table_test
 
 
 def test_caches_and_the_links_of_the_running_browser_are_left_out(tmp_path: Path) -> None:
@@ -81,8 +82,7 @@ def test_a_file_that_grows_is_copied_as_it_was_and_one_that_shrinks_is_refused(t
             b"".join(tree.pieces(whole))
 
 
-@pytest.mark.parametrize(
-    "path",
+@table_test(
     [
         None,
         7,
@@ -99,7 +99,7 @@ def test_a_file_that_grows_is_copied_as_it_was_and_one_that_shrinks_is_refused(t
         "SingletonLock",
         "a/Cache/b",
         "\ud800",
-    ],
+    ]
 )
 def test_a_path_that_leads_elsewhere_is_refused(path: object) -> None:
     with pytest.raises(ProfileProblem):

@@ -4,6 +4,7 @@ import pytest
 
 from sandbox_server.drivers.secrets.definition import DefinitionError, SourceKind, check_distinct, read_definition
 from sandbox_server.settings.secrets import placeholder_of
+from tests.tables import table_test
 
 BOUND = [{"hosts": ["a.example"]}]
 
@@ -31,8 +32,7 @@ def test_little_has_to_be_said() -> None:
     assert found.source.document() == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "field"),
+@table_test(
     [
         ("a b", {"bindings": BOUND}, "name"),
         ("A", {}, "bindings"),
@@ -53,7 +53,7 @@ def test_little_has_to_be_said() -> None:
         ("A", {"bindings": BOUND, "source": {"vault": {"path": "x", "y": "z"}}}, "source/vault"),
         ("A", {"bindings": BOUND, "source": {"nowhere": "x"}}, "source"),
         ("A", {"bindings": BOUND, "source": {"env": ""}}, "source/env"),
-    ],
+    ]
 )
 def test_what_is_wrong_is_named(name: str, given: dict[str, Any], field: str) -> None:
     with pytest.raises(DefinitionError) as refused:

@@ -3,14 +3,14 @@
 import pytest
 
 from sandbox_server.drivers.shells.command_effects import acts_of
+from tests.tables import table_test
 
 
 def effects(line: str, directory: str | None = "/home/gem/work") -> set[str]:
     return {effect for act in acts_of(line, "/home/gem/work", "/home/gem", directory) for effect in act.effects}
 
 
-@pytest.mark.parametrize(
-    "line",
+@table_test(
     [
         "apt-get install -y curl",
         "sudo apt -y install curl",
@@ -25,7 +25,7 @@ def effects(line: str, directory: str | None = "/home/gem/work") -> set[str]:
         "cargo install x",
         "sh -c 'true && pip install x'",
         "pip $X six",
-    ],
+    ]
 )
 def test_packages_are_installed(line: str) -> None:
     assert "installs_packages" in effects(line)
@@ -36,8 +36,7 @@ def test_no_packages_are_installed(line: str) -> None:
     assert effects(line) == set()
 
 
-@pytest.mark.parametrize(
-    "line",
+@table_test(
     [
         "rm -rf /",
         "rm -rf ~",
@@ -58,7 +57,7 @@ def test_no_packages_are_installed(line: str) -> None:
         "ls | xargs rm -rf",
         "rm $FLAGS /etc",
         "rm -rf /home/gem/workspace",
-    ],
+    ]
 )
 def test_something_outside_of_the_workspace_is_deleted(line: str) -> None:
     assert "deletes_outside_workspace" in effects(line)

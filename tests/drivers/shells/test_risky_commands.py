@@ -1,10 +1,10 @@
 import pytest
 
 from sandbox_server.drivers.shells.risky_commands import is_risky
+from tests.tables import table_test
 
 
-@pytest.mark.parametrize(
-    "command",
+@table_test(
     [
         "rm -rf build",
         "cd /x && rm -r y",
@@ -18,7 +18,7 @@ from sandbox_server.drivers.shells.risky_commands import is_risky
         "git clean -xdf",
         "true; rsync -a --delete a/ b/",
         "(rm -Rf x)",
-    ],
+    ]
 )
 def test_what_destroys_more_than_a_file_is_risky(command: str) -> None:
     assert is_risky(command)

@@ -3,14 +3,14 @@
 import pytest
 
 from sandbox_server.drivers.shells.shell_lexer import NotUnderstood, commands_of
+from tests.tables import table_test
 
 
 def words(line: str) -> list[list[str]]:
     return [[word.text for word in command.words] for command in commands_of(line) if command.words]
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
+@table_test(
     [
         ("git push origin main", [["git", "push", "origin", "main"]]),
         ("g\\it 'pu'sh \"ori\"gin", [["git", "push", "origin"]]),
@@ -42,7 +42,7 @@ def words(line: str) -> list[list[str]]:
         ('echo "$(true # )\ngit push)"', [["true"], ["git", "push"], ["echo", "$(true # )\ngit push)"]]),
         ("echo 'git push'", [["echo", "git push"]]),
         ("", []),
-    ],
+    ]
 )
 def test_every_simple_command_is_found_wherever_it_stands(line: str, found: list[list[str]]) -> None:
     assert words(line) == found
@@ -60,8 +60,7 @@ def test_a_word_that_stays_what_it_is_is_not(line: str) -> None:
     assert not commands_of(line)[-1].words[0].dynamic
 
 
-@pytest.mark.parametrize(
-    "line",
+@table_test(
     [
         "echo 'a",
         'echo "a',
@@ -76,7 +75,7 @@ def test_a_word_that_stays_what_it_is_is_not(line: str) -> None:
         "x" * 70_000,
         "$(" * 13 + ")" * 13,
         "a;" * 1001,
-    ],
+    ]
 )
 def test_a_line_that_is_not_read_is_not_understood(line: str) -> None:
     with pytest.raises(NotUnderstood):

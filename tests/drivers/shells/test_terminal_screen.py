@@ -8,6 +8,7 @@ import pytest
 from sandbox_server.drivers.shells.terminal_screen import STATE_FORMAT, ScreenState, TerminalScreen, trimmed
 from sandbox_server.drivers.shells.tmux import Pane, PaneStart, Tmux
 from sandbox_server.drivers.spawn.process import Exit
+from tests.tables import table_test
 
 FIELDS = [field.strip("#{}") for field in STATE_FORMAT.split(",")]
 PLAIN = {
@@ -60,8 +61,7 @@ def test_a_screen_is_restored_from_scratch_with_its_cursor() -> None:
     assert restored.endswith(b"\x1b[m\x1b[2;5H")
 
 
-@pytest.mark.parametrize(
-    ("values", "sequence"),
+@table_test(
     [
         ({"cursor_flag": 0}, b"\x1b[?25l"),
         ({"wrap_flag": 0}, b"\x1b[?7l"),
@@ -75,7 +75,7 @@ def test_a_screen_is_restored_from_scratch_with_its_cursor() -> None:
         ({"mouse_sgr_flag": 1}, b"\x1b[?1006h"),
         ({"scroll_region_upper": 1}, b"\x1b[2;3r"),
         ({"scroll_region_lower": 1}, b"\x1b[1;2r"),
-    ],
+    ]
 )
 def test_a_mode_is_switched_only_when_it_is_not_as_after_a_reset(values: dict[str, int], sequence: bytes) -> None:
     assert sequence in TerminalScreen(state(**values), (b"", b"", b""), (), b"").restore()

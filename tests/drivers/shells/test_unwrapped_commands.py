@@ -3,14 +3,14 @@
 import pytest
 
 from sandbox_server.drivers.shells.unwrapped_commands import run_by
+from tests.tables import table_test
 
 
 def lines(line: str) -> list[str]:
     return [" ".join(word.text for word in command.words) if not command.unclear else "?" for command in run_by(line)]
 
 
-@pytest.mark.parametrize(
-    "line",
+@table_test(
     [
         "git push",
         "sudo git push",
@@ -46,14 +46,13 @@ def lines(line: str) -> list[str]:
         "watch git push",
         "echo a && (true; git push) | cat",
         "chroot / git push",
-    ],
+    ]
 )
 def test_a_command_is_found_behind_what_runs_it(line: str) -> None:
     assert "git push" in lines(line)
 
 
-@pytest.mark.parametrize(
-    "line",
+@table_test(
     [
         "$GIT push",
         'eval "$X"',
@@ -68,7 +67,7 @@ def test_a_command_is_found_behind_what_runs_it(line: str) -> None:
         "sudo $X push",
         "xargs -I{} {} push",
         'env -S "$X"',
-    ],
+    ]
 )
 def test_what_cannot_be_told_is_unclear(line: str) -> None:
     assert "?" in lines(line)

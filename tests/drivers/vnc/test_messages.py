@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_server.drivers.vnc.messages import MAX_ENCODINGS, MAX_TEXT, SHARED, BadVncMessage, Messages, VncMessage, encodings_of
+from tests.tables import table_test
 
 GREETING = b"RFB 003.008\n\x01\x01"
 EXTENDED_BUTTONS = -316
@@ -43,12 +44,12 @@ def after_greeting(*pieces: bytes) -> list[VncMessage]:
     return [message for piece in (GREETING, *pieces) for message in messages.feed(piece)][3:]
 
 
-@pytest.mark.parametrize(("kind", "body"), MESSAGES)
+@table_test(MESSAGES)
 def test_each_message_is_taken_whole(kind: str, body: bytes) -> None:
     assert after_greeting(body) == [VncMessage(kind, body)]  # type: ignore[arg-type] # the name of a kind
 
 
-@pytest.mark.parametrize(("kind", "body"), MESSAGES)
+@table_test(MESSAGES)
 def test_a_message_that_is_not_complete_is_waited_for(kind: str, body: bytes) -> None:
     for at in range(1, len(body)):
         assert after_greeting(body[:at]) == []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sandbox_server.drivers.vnc.messages import BadVncMessage, Messages, VncMessage
 from sandbox_server.drivers.vnc.rights import EXTENDED_CLIPBOARD, INPUT, NOTICES_ONLY, VncRights, means_to_act
 from tests.drivers.vnc.test_messages import GREETING, MESSAGES, cut_text, set_encodings
+from tests.tables import table_test
 
 KEY_DOWN = struct.pack(">BBxxI", 4, 1, 0x61)
 KEY_UP = struct.pack(">BBxxI", 4, 0, 0x61)
@@ -40,7 +41,7 @@ def test_with_control_everything_passes_as_it_came() -> None:
         assert pass_on(rights, body) == body
 
 
-@pytest.mark.parametrize(("kind", "body"), MESSAGES)
+@table_test(MESSAGES)
 def test_who_only_watches_asks_for_pictures_and_nothing_else(kind: str, body: bytes) -> None:
     if kind == "encodings":
         return

@@ -3,10 +3,10 @@
 import pytest
 
 from sandbox_server.drivers.x11.keysyms import of_character, of_key
+from tests.tables import table_test
 
 
-@pytest.mark.parametrize(
-    ("name", "keysym"),
+@table_test(
     [
         ("enter", 0xFF0D),
         ("ENTER", 0xFF0D),
@@ -22,7 +22,7 @@ from sandbox_server.drivers.x11.keysyms import of_character, of_key
         ("é", 0xE9),
         ("世", 0x01004E16),
         (" ", 0x20),
-    ],
+    ]
 )
 def test_a_key_has_its_keysym(name: str, keysym: int) -> None:
     assert of_key(name) == keysym

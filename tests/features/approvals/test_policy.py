@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from sandbox_server.drivers.shells.command_effects import acts_of
 from sandbox_server.features.approvals.policy import ApprovalPolicy, ApprovalPolicyDocument
+from tests.tables import table_test
 
 PUSH = {"name": "push", "subject": "shell", "match": {"command": "git push*"}}
 NO_ROOT = {"name": "no root", "subject": "shell", "match": {"command": "sudo*"}, "action": "deny"}
@@ -21,8 +22,7 @@ def decided(found: ApprovalPolicy, line: str) -> tuple[str, str] | None:
     return (rule.name, rule.action) if rule else None
 
 
-@pytest.mark.parametrize(
-    "line",
+@table_test(
     [
         "git push",
         "git push --force origin main",
@@ -38,7 +38,7 @@ def decided(found: ApprovalPolicy, line: str) -> tuple[str, str] | None:
         "git $SUB",
         "echo 'unclosed",
         "\u200bgit push; git push",
-    ],
+    ]
 )
 def test_a_line_that_pushes_or_may_push_is_asked_about(line: str) -> None:
     assert decided(policy(PUSH), line) == ("push", "ask")
@@ -102,8 +102,7 @@ def test_patterns_are_globs_or_re2_and_match_all_of_the_text() -> None:
     assert not found.decide("navigation", {"url": ["https://shop.example/pay"]})
 
 
-@pytest.mark.parametrize(
-    ("rule", "why"),
+@table_test(
     [
         ({"name": "x", "subject": "network"}, "subject"),
         ({"name": "", "subject": "shell"}, "name"),
@@ -118,7 +117,7 @@ def test_patterns_are_globs_or_re2_and_match_all_of_the_text() -> None:
         ({"name": "x", "subject": "shell", "seconds": 0}, "seconds"),
         ({"name": "x", "subject": "shell", "action": "maybe"}, "action"),
         ({"name": "x", "subject": "shell", "other": 1}, "other"),
-    ],
+    ]
 )
 def test_a_rule_that_cannot_be_used_is_refused_with_what_is_wrong(rule: dict[str, Any], why: str) -> None:
     with pytest.raises(ValidationError, match=why):

@@ -4,6 +4,7 @@ import pytest
 
 from sandbox_server.features.auth.origin import is_own
 from sandbox_server.features.auth.original import Original
+from tests.tables import table_test
 
 
 def sent(method: str, **headers: str) -> bool:
@@ -29,8 +30,7 @@ def test_our_own_pages_are_recognised(method: str, headers: dict[str, str]) -> N
     assert sent(method, **headers)
 
 
-@pytest.mark.parametrize(
-    ("method", "headers"),
+@table_test(
     [
         ("POST", {}),
         ("POST", {"origin": "http://evil:8080"}),
@@ -46,7 +46,7 @@ def test_our_own_pages_are_recognised(method: str, headers: dict[str, str]) -> N
         ("GET", {"x_original_upgrade": "websocket", "origin": "http://evil"}),
         ("GET", {"x_original_upgrade": "websocket", "sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}),
         ("GET", {"origin": "http://evil"}),
-    ],
+    ]
 )
 def test_another_sites_requests_are_recognised(method: str, headers: dict[str, str]) -> None:
     assert not sent(method, **headers)

@@ -4,10 +4,10 @@ import pytest
 
 from sandbox_server.features.auth.paths import OPEN, is_probe, scope_for
 from tests.features.auth.conftest import KEY, Gate
+from tests.tables import table_test
 
 
-@pytest.mark.parametrize(
-    ("path", "scope"),
+@table_test(
     [
         ("/", "view"),
         ("/index.html", "view"),
@@ -28,7 +28,7 @@ from tests.features.auth.conftest import KEY, Gate
         ("/added-by-a-drop-in/", "admin"),
         ("/terminals", "admin"),
         ("/filesystem", "admin"),
-    ],
+    ]
 )
 def test_each_path_needs_its_scope(path: str, scope: str | None) -> None:
     assert scope_for(path) == scope

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sandbox_server.features.shell import text as module
 from sandbox_server.features.shell.text import MOST, SCREEN_ROWS, increment, plain, shorten
+from tests.tables import table_test
 
 WORDS = st.text(st.characters(exclude_categories=["C"]) | st.sampled_from("\n\t"), max_size=20)
 COLOURS = st.sampled_from(
@@ -18,8 +19,7 @@ SEQUENCES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize(
-    ("raw", "text"),
+@table_test(
     [
         ("one\r\ntwo\r\n", "one\ntwo\n"),
         ("one\r\r\ntwo", "one\ntwo"),
@@ -58,7 +58,7 @@ SEQUENCES = st.sampled_from(
         ("日本語\r\n", "日本語\n"),
         ("0%\r日本", "日本"),
         ("é😀\bx", "é x"),
-    ],
+    ]
 )
 def test_what_a_terminal_would_show_is_left(raw: str, text: str) -> None:
     assert plain(raw.encode()) == text

@@ -1,6 +1,5 @@
 """Which requests a client supports."""
 
-import pytest
 from mcp_types import (
     ClientCapabilities,
     CreateMessageRequest,
@@ -23,6 +22,7 @@ from mcp_types import (
 )
 
 from sandbox_server.mcp.client_requests.capabilities import missing_capability, result_type
+from tests.tables import table_test
 
 FORM = ElicitRequest(params=ElicitRequestFormParams(message="?", requested_schema={"type": "object", "properties": {}}))
 URL = ElicitRequest(params=ElicitRequestURLParams(message="?", url="https://example.com", elicitation_id="1"))
@@ -34,8 +34,7 @@ BY_FORM = ClientCapabilities(elicitation=ElicitationCapability(form=FormElicitat
 BY_URL = ClientCapabilities(elicitation=ElicitationCapability(url=UrlElicitationCapability()))
 
 
-@pytest.mark.parametrize(
-    ("request_", "capabilities", "lack"),
+@table_test(
     [
         (FORM, None, "elicitation"),
         (FORM, ClientCapabilities(), "elicitation"),
@@ -49,7 +48,7 @@ BY_URL = ClientCapabilities(elicitation=ElicitationCapability(url=UrlElicitation
         (WITH_TOOLS, ClientCapabilities(sampling=SamplingCapability()), "sampling with tools"),
         (WITH_TOOLS, ClientCapabilities(sampling=SamplingCapability(tools=SamplingToolsCapability())), None),
         (ListRootsRequest(), ClientCapabilities(roots=RootsCapability()), "roots"),
-    ],
+    ]
 )
 def test_what_a_client_says_that_it_can_decides(request_: InputRequest, capabilities: ClientCapabilities | None, lack: str | None) -> None:
     assert missing_capability(request_, capabilities) == (lack and f"the client that called does not support {lack}")

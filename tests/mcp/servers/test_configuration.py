@@ -4,6 +4,7 @@ import pytest
 
 from sandbox_server.core import InvalidArgument
 from sandbox_server.mcp.servers.configuration import MAX_TEXT, MAX_WORDS, read_server
+from tests.tables import table_test
 
 
 def test_a_program_and_a_url_are_told_apart() -> None:
@@ -15,8 +16,7 @@ def test_a_server_that_is_off_needs_neither() -> None:
     assert read_server("chrome_devtools", {"disabled": True}).disabled
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "said"),
+@table_test(
     [
         ("a b", {"command": "x"}, "cannot name"),
         ("", {"command": "x"}, "cannot name"),
@@ -39,7 +39,7 @@ def test_a_server_that_is_off_needs_neither() -> None:
         ("nulenv", {"command": "x", "env": {"A": "\0"}}, "env"),
         ("split", {"url": "http://a/", "headers": {"X": "a\r\nX-Sandbox-Caller: key"}}, "headers"),
         ("hidden", {"command": "x", "prefix": "\x1b[2J"}, "prefix"),
-    ],
+    ]
 )
 def test_what_cannot_be_used_is_refused_by_name(name: str, given: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):

@@ -18,6 +18,7 @@ from sandbox_server.stream.codecs.reference_decoder import MAX_OVERLAYS, Referen
 from sandbox_server.stream.codecs.zstd import compress
 from sandbox_server.stream.wire import MalformedMessage
 from tests.stream.screens import framed, page
+from tests.tables import table_test
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors.json").read_text("utf-8"))
 HELLO = wire.hello(1, 0, 32, 24)
@@ -90,8 +91,7 @@ def test_what_is_no_pixel_is_kept_too() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "message",
+@table_test(
     [
         b"",
         b"\xff",
@@ -115,7 +115,7 @@ def test_what_is_no_pixel_is_kept_too() -> None:
         wire.part(1, wire.over(0, [(0, 0, 8, 8)])[:-1], last=True),
         wire.part(1, wire.video(0, (0, 0, 16, 16), b"\x00\x00\x00\x01\x67rubbish", key=True), last=True),
         b"\x08\xff\xfe",
-    ],
+    ]
 )
 def test_what_is_wrong_is_refused(message: bytes) -> None:
     picture = ReferenceDecoder()

@@ -17,6 +17,7 @@ from sandbox_server.stream.input.input_echo import (
     InputEchoLog,
     hotkey,
 )
+from tests.tables import table_test
 
 CTRL, SHIFT, ALTGR = 0xFFE3, 0xFFE1, 0xFE03
 
@@ -73,8 +74,7 @@ def test_text_is_told_as_typing_whatever_and_however_long_it_is() -> None:
     assert told(log) == [EchoedInput(TYPED, (1, 1))]
 
 
-@pytest.mark.parametrize(
-    ("modifiers", "keysym", "name"),
+@table_test(
     [
         ({"Ctrl"}, ord("s"), "Ctrl+S"),
         ({"Shift", "Ctrl"}, ord("t"), "Ctrl+Shift+T"),
@@ -88,7 +88,7 @@ def test_text_is_told_as_typing_whatever_and_however_long_it_is() -> None:
         ({"Ctrl", "AltGr"}, ord("q"), None),
         ({"Ctrl"}, 0x10000E9, None),
         (set(), 0x20, None),
-    ],
+    ]
 )
 def test_hotkeys_have_names_and_text_has_none(modifiers: set[str], keysym: int, name: str | None) -> None:
     assert hotkey(frozenset(modifiers), keysym) == name

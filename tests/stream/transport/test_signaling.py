@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sandbox_server.stream.transport.signaling import ChannelAnswer, ChannelOffer, PeerIdentity, VideoPayloadTypes, read_answer, read_offer
 from sandbox_server.stream.wire import MalformedMessage
+from tests.tables import table_test
 
 PRINT = ":".join(f"{number:02X}" for number in range(32))
 PEER = PeerIdentity("name", "p" * 22, PRINT)
@@ -22,8 +23,7 @@ def test_what_is_said_is_read() -> None:
     assert read_offer("") is None
 
 
-@pytest.mark.parametrize(
-    "text",
+@table_test(
     [
         " ",
         "name",
@@ -39,7 +39,7 @@ def test_what_is_said_is_read() -> None:
         f"{PEER} 0102 103",
         f"{'n' * 257} {'p' * 22} {PRINT}",
         "n" * 5000,
-    ],
+    ]
 )
 def test_what_is_no_offer_is_refused(text: str) -> None:
     with pytest.raises(MalformedMessage):

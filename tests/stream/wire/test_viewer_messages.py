@@ -31,6 +31,7 @@ from sandbox_server.stream.wire import (
     parse,
     serialize,
 )
+from tests.tables import table_test
 
 MESSAGES: list[FromViewer] = [
     Hello(1, videos=True),
@@ -61,7 +62,7 @@ def wire_name(message: FromViewer) -> str:
     return WIRE_NAMES.get(type(message), type(message).__name__)
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+@table_test(MESSAGES)
 def test_what_a_viewer_says_is_understood(message: FromViewer) -> None:
     assert parse(serialize(message)) == message
 
@@ -70,8 +71,7 @@ def test_every_message_has_its_golden_bytes() -> None:
     assert {wire_name(message): serialize(message).hex() for message in MESSAGES} == VECTORS["said"]
 
 
-@pytest.mark.parametrize(
-    "message",
+@table_test(
     [
         b"",
         b"\x00",
@@ -89,7 +89,7 @@ def test_every_message_has_its_golden_bytes() -> None:
         b"\x11" + bytes(4),
         b"\x11" + bytes(4 + wire.MAX_SPOKEN + 1),
         bytes(wire.MAX_UP + 1),
-    ],
+    ]
 )
 def test_what_is_no_message_is_refused(message: bytes) -> None:
     with pytest.raises(MalformedMessage):

@@ -6,6 +6,7 @@ from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.features.browser.computer_use.anthropic import KNOWN, AnthropicInput, gui_actions_of, image, result
 from sandbox_server.features.browser.computer_use.model_space import ModelSpace
 from tests.features.browser.computer_use.conftest import written
+from tests.tables import table_test
 
 SPACE = ModelSpace((640, 512), (1280, 1024))
 
@@ -14,8 +15,7 @@ def done(**given: Any) -> list[str]:
     return written(gui_actions_of(AnthropicInput(**given), SPACE, ("input",)))
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
+@table_test(
     [
         ({"action": "screenshot"}, []),
         ({"action": "mouse_move", "coordinate": [10, 20]}, ["MOVE_TO 20 40"]),
@@ -39,7 +39,7 @@ def done(**given: Any) -> list[str]:
             ["KEY_DOWN shift", "KEY_DOWN a", "WAIT 1.5", "KEY_UP a", "KEY_UP shift"],
         ),
         ({"action": "wait", "duration": 2}, ["WAIT 2"]),
-    ],
+    ]
 )
 def test_each_action_is_done_on_the_screen(given: dict[str, Any], expected: list[str]) -> None:
     assert done(**given) == expected

@@ -6,6 +6,7 @@ from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.features.browser.computer_use.model_space import ModelSpace
 from sandbox_server.features.browser.computer_use.openai import KNOWN, OpenAIAction, gui_actions_of, result
 from tests.features.browser.computer_use.conftest import written
+from tests.tables import table_test
 
 SPACE = ModelSpace((640, 512), (1280, 1024))
 
@@ -14,8 +15,7 @@ def done(**given: Any) -> list[str]:
     return written(gui_actions_of(OpenAIAction(**given), SPACE, ("action",)))
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
+@table_test(
     [
         ({"type": "screenshot"}, []),
         ({"type": "click", "x": 10, "y": 20}, ["MOVE_TO 20 40", "CLICK None None left 1"]),
@@ -32,7 +32,7 @@ def done(**given: Any) -> list[str]:
         ({"type": "keypress", "keys": ["CTRL", "L"]}, ["HOTKEY ['CTRL', 'L']"]),
         ({"type": "type", "text": "hi"}, ["TYPING hi True"]),
         ({"type": "wait"}, ["WAIT 2"]),
-    ],
+    ]
 )
 def test_each_action_is_done_on_the_screen(given: dict[str, Any], expected: list[str]) -> None:
     assert done(**given) == expected
