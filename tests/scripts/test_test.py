@@ -1,5 +1,6 @@
 """`scripts/test` runs again, alone, what failed in the crowd, names what is flaky, and fails for the rest. The engine is a stand-in."""
 
+import re
 import shutil
 import subprocess
 import time
@@ -14,11 +15,10 @@ for each in "$@"; do
   case "$each" in
     *:/run/told) told=${each%:/run/told} ;;
     TANDEM_TOLD=*) part=${each##*/} ;;
-    TANDEM_DEADLINE=*) until=${each#*=} ;;
   esac
 done
 echo "$part" >>"$HERE/parts"
-echo "$part $until" >>"$HERE/untils"
+echo "$part: $*" >>"$HERE/runs"
 echo "what $part said"
 if [ -e "$HERE/$part.hangs" ]; then exit 1; fi
 echo 0 >"$told/$part.ended"
@@ -48,6 +48,8 @@ class Checkout:
         self.program("scripts/sizes", "#!/bin/sh\n")
         self.program("scripts/engine", f"#!/bin/sh\necho {folder}/docker\n")
         self.program("docker", ENGINE)
+        (folder / "tests").mkdir()
+        (folder / "tests" / "gate.txt").write_text("tests/test_layout.py\ntests/web/test_mirrors.py\n")
         self.git("init", "--quiet", "--initial-branch=main")
         self.commit(OLD, "2026-01-02T03:04:05Z")
         self.commit(NEW, "2026-01-05T03:04:05Z")
@@ -84,6 +86,11 @@ class Checkout:
         file = self.folder / name
         return file.read_text().splitlines() if file.exists() else []
 
+    def untils(self) -> dict[str, int]:
+        """When no further test began, by part."""
+        found = (re.fullmatch(r"(\w+): .* TANDEM_DEADLINE=(\d+) .*", line) for line in self.lines("runs"))
+        return {each[1]: int(each[2]) for each in found if each}
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
@@ -105,6 +112,14 @@ def test_of_the_whole_ring_what_measures_runs_last(checkout: Checkout) -> None:
     assert parts[-1] == "timing"
     assert {"image", "full-image", "full-egress", "pages", "full-pages", "full-examples", "others", "full-code"} < set(parts)
     assert "changed" not in parts
+
+
+@pytest.mark.parametrize(("arguments", "left"), [((), True), (("--all",), False)])
+def test_what_the_gate_runs_is_left_to_it_by_the_ring_that_lands_alone(checkout: Checkout, arguments: tuple[str, ...], left: bool) -> None:
+    assert checkout.run(*arguments).returncode == 0
+    (others,) = (line for line in checkout.lines("runs") if line.startswith("others: "))
+    assert (" --ignore=tests/test_layout.py --ignore=tests/web/test_mirrors.py " in others) is left
+    assert ("tests/test_layout.py" in "".join(checkout.lines("runs"))) is left
 
 
 def test_what_passes_alone_twice_is_named_and_fails_nothing(checkout: Checkout) -> None:
@@ -203,14 +218,14 @@ def test_a_part_without_a_test_fails_the_run(checkout: Checkout) -> None:
 def test_ten_minutes_before_the_deadline_no_test_begins_and_those_of_the_change_have_eight_minutes_at_most(checkout: Checkout) -> None:
     far = int(time.time()) + 100_000
     assert checkout.run(DEADLINE=str(far)).returncode == 0
-    untils = dict(line.split() for line in checkout.lines("untils"))
-    assert {untils[part] for part in untils if part != "changed"} == {str(far - 600)}
-    assert int(untils["changed"]) < far - 600
+    untils = checkout.untils()
+    assert {untils[part] for part in untils if part != "changed"} == {far - 600}
+    assert untils["changed"] < far - 600
 
 
 def test_without_a_deadline_those_of_the_change_alone_have_an_end(checkout: Checkout) -> None:
     assert checkout.run().returncode == 0
-    assert {line.partition(" ")[0] for line in checkout.lines("untils") if not line.endswith(" 0")} == {"changed"}
+    assert {part for part, until in checkout.untils().items() if until} == {"changed"}
 
 
 def test_what_was_not_run_for_lack_of_time_is_named_and_fails_nothing(checkout: Checkout) -> None:
