@@ -1,6 +1,7 @@
 """What every test may use: the event loop of the product, bounded waits, and a real spawner."""
 
 import faulthandler
+import functools
 import gc
 import json
 import os
@@ -53,12 +54,25 @@ def pytest_runtest_teardown() -> None:
     gc.freeze()
 
 
+@functools.cache
+def _changed() -> frozenset[str]:
+    return frozenset(Path(_CHANGED).read_text().splitlines()) if _CHANGED else frozenset()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read no file in vain where only what measures, or what belongs to a change, is run."""
+    if not collection_path.name.startswith("test_"):
+        return None
+    file = str(collection_path.relative_to(Path(__file__).parent))
+    has = {"changed": lambda: rings.belongs(file, _changed()), "timing": lambda: file in rings.TIMING}.get(config.option.markexpr)
+    return True if has and not has() else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test the markers of the ring that the tables have it in."""
-    changed = frozenset(Path(_CHANGED).read_text().splitlines()) if _CHANGED else frozenset()
     for item in items:
         slow = item.get_closest_marker("slow") is not None
-        for marker in rings.markers_of(item.nodeid, getattr(item, "fixturenames", ()), slow, changed):
+        for marker in rings.markers_of(item.nodeid, getattr(item, "fixturenames", ()), slow, _changed()):
             item.add_marker(marker)
 
 
