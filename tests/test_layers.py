@@ -1,10 +1,11 @@
 """Who may import whom: the table of the architecture, held by the imports themselves."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.sources import imports, under
 
 ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
@@ -56,21 +57,6 @@ FOREIGN = {"features": ("starlette", "mcp", "uvicorn"), "drivers": ("starlette",
 
 STARTERS = (f"{OURS}/boot/", f"{OURS}/plugins/")
 """Where child processes may be started with `subprocess`: before the spawner, which starts all others, and in builds of images."""
-
-
-def imports(file: Path) -> Iterator[str]:
-    """Every module or name that a file imports, as one dotted name."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}:{node.lineno}: imports are absolute"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def under(name: str, parents: tuple[str, ...]) -> bool:
-    """Whether a dotted name is one of the parents or inside one."""
-    return any(name == parent or name.startswith(f"{parent}.") for parent in parents)
 
 
 def sources(folder: str) -> list[Path]:

@@ -1,65 +1,43 @@
-"""Pages read easily: lines of 120 characters, paragraphs of five sentences, and a beginning that says whom a page is for."""
+"""What does not read easily is found, with its line."""
 
-import re
 from pathlib import Path
 
-from tests.tables import table_test
+from tests.prose import long_lines, long_paragraphs, pages, wrong_at_the_beginning, wrong_in_page
 
-ROOT = Path(__file__).parent.parent
-MAX_LINE = 120
-MAX_SENTENCES = 5
-UNFOLDED = ("|", "!", "#")
-"""How lines begin that cannot be folded: rows of tables, pictures, headings."""
-_FENCE = re.compile(r"(?ms)^ *```.*?^ *```$")
-_ASIDE = re.compile(r"`[^`]*`|\([^()]*\)")
-_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )")
-_LABEL = re.compile(r"^(?:[-*] |\d+\. )?\*\*[^*]*\*\*")
-_END = re.compile(r"[.!?](?:\s|$)")
-
-PAGES = sorted(page for place in (".", "docs", "benchmarks", "custom_tools", "deploy", "examples") for page in (ROOT / place).glob("*.md"))
-PAGES += sorted(page for place in ("docs", "benchmarks", "deploy") for page in (ROOT / place).glob("*/*.md"))
+SIX = "So it is. " * 6
 
 
-def prose(page: Path) -> str:
-    """A page without its blocks of code."""
-    return _FENCE.sub("", page.read_text("utf-8"))
+def test_a_line_that_could_be_folded_is_too_long() -> None:
+    assert list(long_lines("short\n" + "word " * 30)) == [(2, "a line of 150 characters; 120 are the most")]
+    assert not list(long_lines("| " + "word " * 30))
 
 
-def long_lines(text: str) -> list[str]:
-    """The lines that could be folded and are too long."""
-    return [line for line in text.splitlines() if len(line) > MAX_LINE and not line.startswith(UNFOLDED)]
+def test_a_paragraph_has_five_sentences() -> None:
+    told = "a paragraph of 6 sentences; 5 are the most"
+    assert list(long_paragraphs(SIX)) == [(1, told)]
+    assert list(long_paragraphs(f"- One.\n- {SIX}\n\nSo.\n\n{SIX}")) == [(2, told), (6, told)]
+    assert not list(long_paragraphs("So it is. " * 5 + "\n\nSo it is."))
+    assert not list(long_paragraphs("**A label.** " + "So it is. " * 5))
+    assert not list(long_paragraphs("It is so (see there. And there. And there. And there. And there.)."))
 
 
-def long_paragraphs(text: str) -> list[str]:
-    """The paragraphs, and items of lists, with too many sentences; what is in brackets or code counts as a word, a label as none."""
-    paragraphs = [paragraph.strip() for paragraph in _PARAGRAPH.split(text)]
-    return [each for each in paragraphs if not each.startswith(UNFOLDED) and sentences(each) > MAX_SENTENCES]
+def test_a_page_has_one_title_and_begins_with_whom_it_is_for() -> None:
+    assert not list(wrong_at_the_beginning("# Title\n\nFor whoever reads.\n\nMore.\n", decision=False))
+    assert not list(wrong_at_the_beginning("# Title\n\n**Date:** today.\n", decision=True))
+    assert list(wrong_at_the_beginning("# Title", decision=False)) == [(3, "a page begins with whom it is for")]
+    assert list(wrong_at_the_beginning("# One\n\n# Two\n", decision=True)) == [(1, "a page has one title; this one has 2")]
+    assert list(wrong_at_the_beginning("No title\n", decision=True)) == [(1, "a page has one title; this one has 0")]
 
 
-def sentences(paragraph: str) -> int:
-    """How many sentences a paragraph has."""
-    return len(_END.findall(_ASIDE.sub("x", _LABEL.sub("", paragraph))))
+def test_a_block_of_code_counts_its_lines_and_no_more(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Title\n\nFor you.\n\n```sh\n# {'x' * 130}\n\n{SIX}\n```\n\n{SIX}\n")
+    assert list(wrong_in_page(page)) == [(11, "a paragraph of 6 sentences; 5 are the most")]
 
 
-@table_test(PAGES)
-def test_no_line_and_no_paragraph_is_too_long(page: Path) -> None:
-    text = prose(page)
-    assert long_lines(text) == []
-    assert long_paragraphs(text) == []
-
-
-@table_test(PAGES)
-def test_a_page_has_one_title_and_begins_with_whom_it_is_for(page: Path) -> None:
-    text = prose(page)
-    assert len(re.findall(r"(?m)^# ", text)) == 1
-    beginning = "" if page.parent.name == "decisions" else text.split("\n\n", 2)[1]
-    assert page.parent.name == "decisions" or re.search(r"\b[Ff]or [a-z]", beginning)
-
-
-def test_what_is_too_long_is_found() -> None:
-    assert long_lines("word " * 30)
-    assert not long_lines("| " + "word " * 30)
-    assert long_paragraphs("So it is. " * 6)
-    assert long_paragraphs("- So it is. " + "So it is. " * 5)
-    assert not long_paragraphs("So it is. " * 5 + "\n\nSo it is.")
-    assert not long_paragraphs("It is so (see there. And there. And there. And there. And there.).")
+def test_the_pages_are_those_beside_the_code_and_below_docs(tmp_path: Path) -> None:
+    for name in ("README.md", "docs/one.md", "docs/decisions/0001-two.md", "examples/README.md", "tests/notes.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = [str(page.relative_to(tmp_path)) for page in pages(tmp_path)]
+    assert found == ["README.md", "docs/decisions/0001-two.md", "docs/one.md", "examples/README.md"]

@@ -1,4 +1,4 @@
-"""What pages, docstrings and comments name exists: links, paths, tests, modules, commands, variables, operations, decisions."""
+"""What pages name exists: links, paths, tests, modules, commands, variables, operations, decisions. Code is read alike, and warned of."""
 
 import re
 from pathlib import Path
@@ -67,8 +67,9 @@ def page(sample: str) -> Text:
     return text_of(path, sample.replace("'", "`"))
 
 
-def test_everything_that_is_named_exists() -> None:
-    wrong = [f"{text.path}: {reference}" for text in REPOSITORY.texts for reference in wrong_in(text, REPOSITORY)]
+def test_everything_that_a_page_names_exists() -> None:
+    pages = [text for text in REPOSITORY.texts if text.is_page]
+    wrong = [f"{page.path}: {reference}" for page in pages for reference in wrong_in(page, REPOSITORY)]
     assert not wrong, "\n".join(wrong)
 
 

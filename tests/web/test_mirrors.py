@@ -1,4 +1,4 @@
-"""Each module of the pages that holds logic has its mirrored test; the others are entries, which a page, a worker or a worklet loads."""
+"""Each module of the pages that holds logic has its test; the others are entries, which a page, a worker or a worklet loads."""
 
 import re
 from pathlib import Path
@@ -41,8 +41,12 @@ def mirrored(module: Path) -> Path:
 @table_test({str(module.relative_to(WEB)): module for module in MODULES if holds_logic(module)})
 def test_every_module_with_logic_has_its_test(module: Path) -> None:
     test = mirrored(module)
-    assert test.is_file(), f"tests/web/{test.relative_to(TESTS)} is missing"
-    assert f"/static/{module.relative_to(WEB)}" in test.read_text("utf-8"), f"{test.name} does not import its module"
+    address = f"/static/{module.relative_to(WEB)}"
+    if test.is_file():
+        assert address in test.read_text("utf-8"), f"{test.name} does not import its module"
+    else:
+        neighbours = sorted(test.parent.glob("*.test.mjs"))
+        assert any(address in each.read_text("utf-8") for each in neighbours), f"tests/web/{test.relative_to(TESTS)} is missing"
 
 
 def test_every_test_has_its_module() -> None:
