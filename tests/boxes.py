@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import sandbox_server
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import Message
 from sandbox_server.drivers.spawn.child_setup import SESSION
+from tests.patience import until
 
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
 VOLUME = Path("/sandbox")
@@ -27,20 +27,17 @@ SECONDS = 30.0
 BOX_DAEMON = "import sys; from sandbox_server.drivers.box.main import serve; serve(sys.argv[1:])"
 SPAWNER = "import sys; from sandbox_server.drivers.spawn.main import main; main(sys.argv[1:])"
 
-Until = Callable[..., None]
-
 
 class BoxDaemons:
     """A daemon and a spawner in processes of their own. The client is `daemon`; the agent is `gem`. `options` are more of the daemon's."""
 
-    def __init__(self, folder: Path, until: Until, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self._options = options
         self.store = VOLUME / secrets.token_hex(4)
         self.agent_run = Path("/run") / f"agent-{self.store.name}"
         self.box_socket, self.spawn_socket = str(folder / "box.sock"), str(folder / "spawn.sock")
         self.record = folder / "box.json"
         self._environment = folder / "environment.json"
-        self._until = until
         self._box_daemon: subprocess.Popen[bytes] | None = None
         self._spawner: subprocess.Popen[bytes] | None = None
         self.agent_run.mkdir(mode=0o755)
@@ -66,7 +63,7 @@ class BoxDaemons:
     def _daemon(self, code: str, arguments: list[str], path: str) -> subprocess.Popen[bytes]:
         Path(path).unlink(missing_ok=True)
         started = subprocess.Popen([sys.executable, "-c", code, *arguments], env={"PYTHONPATH": ROOT})
-        self._until(lambda: os.path.exists(path), within=SECONDS)
+        until(lambda: os.path.exists(path))
         return started
 
     def end_box_daemon(self, number: int = signal.SIGKILL) -> None:
@@ -84,7 +81,7 @@ class BoxDaemons:
         _end(self._spawner, signal.SIGTERM)
         if self._box_daemon:
             self._box_daemon.terminate()
-            self._until(self._reaped, within=SECONDS)
+            until(self._reaped)
         with contextlib.suppress(OSError, ValueError, KeyError):
             self.kill(self.init)  # a daemon that was killed left it
         subprocess.run(["rm", "-rf", self.store, self.agent_run], check=True)
@@ -92,7 +89,7 @@ class BoxDaemons:
     def kill(self, init: int) -> None:
         """Kill a box by its first process, and wait until nothing in it can write any more."""
         os.kill(init, signal.SIGKILL)
-        self._until(lambda: _has_ended(init), within=SECONDS)
+        until(lambda: _has_ended(init))
 
     def _reaped(self) -> bool:
         """Reap what a spawner that was killed left to us, where we are the first process: the box waits for that. The daemon goes last."""

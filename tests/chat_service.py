@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 from starlette.websockets import WebSocket
 
-PATIENCE_SECONDS = 30.0
+from tests.patience import PATIENCE_SECONDS, until
 
 
 class ChatService:
@@ -46,7 +45,7 @@ class ChatService:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=self._run, args=(server,), daemon=True)
         thread.start()
-        _until(lambda: server.started)
+        until(lambda: server.started)
         self.port = server.servers[0].sockets[0].getsockname()[1]
         yield
         server.should_exit = server.force_exit = True
@@ -54,12 +53,12 @@ class ChatService:
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message on the newest connection."""
-        _until(lambda: self.sockets)
+        until(lambda: self.sockets)
         self._do(self.sockets[-1].send_json(message))
 
     def close(self, code: int) -> None:
         """Close the newest connection."""
-        _until(lambda: self.sockets)
+        until(lambda: self.sockets)
         self._do(self.sockets.pop().close(code))
 
     def _do(self, work: Any) -> None:
@@ -72,10 +71,3 @@ class ChatService:
             await server.serve()
 
         asyncio.run(serve())
-
-
-def _until(true: Any) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

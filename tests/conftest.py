@@ -1,4 +1,4 @@
-"""What every test may use: the event loop of the product, bounded waits, and a real spawner."""
+"""What every test may use: the event loop of the product, and a real spawner."""
 
 import faulthandler
 import functools
@@ -10,7 +10,7 @@ import signal
 import socket
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -21,6 +21,7 @@ from sandbox_server.drivers.shells import tmux_connection
 from sandbox_server.drivers.spawn import process as drivers_process
 from tests import rings
 from tests.fork_server import ForkedProcess, ForkServer
+from tests.patience import until
 
 pytest_plugins = ["tests.image.shared_containers"]
 
@@ -111,19 +112,6 @@ def pytest_unconfigure() -> None:
 def anyio_backend() -> tuple[str, dict[str, bool]]:
     """Run asynchronous tests on uvloop, as the server does."""
     return "asyncio", {"use_uvloop": True}
-
-
-def until(true: Callable[[], object], within: float = 30.0) -> None:
-    """Return once `true()` holds; fail after `within` seconds."""
-    deadline = time.monotonic() + within
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.005)
-
-
-@pytest.fixture(name="until", scope="session")
-def _until() -> Callable[..., None]:
-    return until
 
 
 class SpawnerDaemon:
@@ -222,6 +210,10 @@ def home() -> Iterator[Path]:
         shutil.chown(folder, "gem", "gem")
     folder.chmod(0o755)
     yield folder
-    deadline = time.monotonic() + 10
-    while folder.exists():  # a program that was hung up on writes its last file, as bash writes its history
-        shutil.rmtree(folder, ignore_errors=time.monotonic() < deadline)
+    until(lambda: _is_removed(folder))
+
+
+def _is_removed(folder: Path) -> bool:
+    """Remove it; whether it is gone: a program that was hung up on writes its last file, as bash writes its history."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()

@@ -8,6 +8,8 @@ from email.policy import default
 from types import TracebackType
 from typing import Self, cast
 
+from tests.patience import PATIENCE_SECONDS
+
 
 class _Handler(socketserver.StreamRequestHandler):
     """One connection."""
@@ -67,5 +69,5 @@ class Mailbox:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._server.shutdown()
-        self._thread.join(30)
+        self._thread.join(PATIENCE_SECONDS)
         self._server.server_close()

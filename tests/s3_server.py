@@ -2,13 +2,13 @@
 
 import socket
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from tests.patience import PATIENCE_SECONDS, until
+
 PROGRAM = "/opt/s3/bin/moto_server"
-PATIENCE_SECONDS = 60.0
 BUCKET = "kept"
 SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=X/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"}
 
@@ -27,7 +27,7 @@ def s3_server(port: int, *, bucket: bool = True) -> Iterator[str]:
     server = subprocess.Popen([PROGRAM, "-H", "0.0.0.0", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
-        _wait(address)
+        until(lambda: _answers(address))
         if bucket:
             request(address, "PUT", f"/{BUCKET}")
         yield address
@@ -39,16 +39,12 @@ def s3_server(port: int, *, bucket: bool = True) -> Iterator[str]:
 def request(address: str, method: str, path: str, content: bytes | None = None) -> bytes:
     """Ask it without a signature, which it does not check; the answer's content."""
     asked = urllib.request.Request(f"{address}{path}", method=method, data=content, headers=SIGNED)
-    with urllib.request.urlopen(asked, timeout=10) as answer:
+    with urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS) as answer:
         read: bytes = answer.read()
     return read
 
 
-def _wait(address: str) -> None:
-    end = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < end:
-        with suppress(OSError):
-            request(address, "GET", "/moto-api/data.json")
-            return
-        time.sleep(0.05)
-    raise TimeoutError("the server of S3 does not answer")
+def _answers(address: str) -> bool:
+    with suppress(OSError):
+        return bool(request(address, "GET", "/moto-api/data.json"))
+    return False

@@ -1,7 +1,6 @@
 """A small product for the tests of surfaces: one feature with operations of every shape, served for real."""
 
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
 from sandbox_server.features.api_description import Description
+from tests.patience import PATIENCE_SECONDS, until
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360f8cfc0f01f0005000201a5f645400000000049454e44ae426082"
@@ -163,16 +163,13 @@ def serving(app: ASGIApp, socket: Path | None = None) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, **place, loop="uvloop", ws="websockets-sansio", log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 30
-    while not server.started:
-        assert thread.is_alive(), "the server ended at once"
-        assert time.monotonic() < deadline, "the server did not start in time"
-        thread.join(0.005)
+    until(lambda: server.started or not thread.is_alive())
+    assert thread.is_alive(), "the server ended at once"
     try:
         yield str(socket) if socket else f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 def gateway(app: ASGIApp, key: str) -> ASGIApp:

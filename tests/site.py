@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+from tests.patience import PATIENCE_SECONDS
+
 PAGES = {
     "/": "<title>Home</title><h1>Welcome</h1><a href=/form>To the form</a> <a href=/article>To the article</a>",
     "/form": """<title>Form</title><form onsubmit="document.title = 'sent'; return false">
@@ -98,4 +100,4 @@ def serving(host: str = "127.0.0.1") -> Iterator[str]:
         thread.start()
         yield f"http://{host}:{server.server_port}"
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)

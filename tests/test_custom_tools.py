@@ -13,7 +13,7 @@ from sandbox_server.core.custom_tools import load_features
 from sandbox_server.core.dispatch import Dispatcher, require_scope
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
-from tests.conftest import until
+from tests.patience import PATIENCE_SECONDS, until
 
 EXAMPLES = Path(__file__).parent.parent / "custom_tools"
 CALLER = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "files"}
@@ -57,7 +57,7 @@ def test_the_clock_tells_the_time_to_its_caller() -> None:
 
     def answer() -> bytes:
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
                 found: bytes = response.read()
                 return found
         except OSError:
@@ -68,4 +68,4 @@ def test_the_clock_tells_the_time_to_its_caller() -> None:
         assert b'"caller": "mia"' in answer()
     finally:
         clock.kill()
-        clock.wait(30)
+        clock.wait(PATIENCE_SECONDS)

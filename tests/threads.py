@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
-SECONDS = 30.0
+from tests.patience import PATIENCE_SECONDS
 
 
 class Held:
@@ -21,13 +21,13 @@ class Held:
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         self._begun.set()
-        assert self._released.wait(SECONDS)
+        assert self._released.wait(PATIENCE_SECONDS)
         self.notes.append(self._note(*given))
         return self._real(*given, **named)
 
     async def begun(self) -> None:
         """Wait until it is in its middle."""
-        assert await asyncio.to_thread(self._begun.wait, SECONDS)
+        assert await asyncio.to_thread(self._begun.wait, PATIENCE_SECONDS)
 
     def release(self) -> None:
         """Let it go on, now and in all later calls."""
@@ -46,7 +46,7 @@ class Overtaken:
     def __call__(self, *given: Any) -> Any:
         if not self.begun.is_set():
             self.begun.set()
-            assert self._second.wait(SECONDS)
+            assert self._second.wait(PATIENCE_SECONDS)
             return self._real(*given)
         done = self._real(*given)
         self._second.set()
@@ -71,7 +71,7 @@ class WatchedLock:
     def __enter__(self) -> None:
         if not self._lock.acquire(blocking=False):
             self._awaited()
-            assert self._lock.acquire(timeout=SECONDS)
+            assert self._lock.acquire(timeout=PATIENCE_SECONDS)
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
@@ -103,7 +103,7 @@ async def left_in_the_middle(first: Coroutine[Any, Any, Any], second: Coroutine[
         await asyncio.sleep(0)
     was_over = leaving.done()
     held.release()
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.wait([leaving, after])
     assert (was_over, leaving.cancelled()) == (False, True)
     await after
@@ -117,5 +117,5 @@ async def cancelled_in_the_middle(task: asyncio.Task[Any], held: Held) -> None:
         for _ in range(20):
             await asyncio.sleep(0)
     held.release()
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.wait([task])

@@ -12,6 +12,7 @@ import pytest
 from sandbox_server.boot import early_start
 from sandbox_server.boot.early_start import EarlyStart
 from sandbox_server.drivers.ipc import descriptor_passing
+from tests.patience import PATIENCE_SECONDS
 
 PROGRAM = """
 ; A comment.
@@ -48,7 +49,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 def output(early: EarlyStart) -> list[str]:
     """What it wrote until it ended."""
-    early.process.wait(30)
+    early.process.wait(PATIENCE_SECONDS)
     return os.read(early.pipes["stdout"] or -1, 65536).decode().splitlines()
 
 
@@ -71,7 +72,7 @@ def test_no_signal_to_boots_own_group_reaches_it(begin: Begin) -> None:
     early = begin("/bin/sleep 60")
     assert os.getpgid(early.process.pid) == early.process.pid
     early.process.kill()
-    assert early.process.wait(30) == -signal.SIGKILL
+    assert early.process.wait(PATIENCE_SECONDS) == -signal.SIGKILL
 
 
 GATED = (
@@ -95,7 +96,7 @@ def test_an_early_program_waits_at_its_gate_and_then_gets_the_supervisors_enviro
 
 def test_to_let_one_go_that_has_ended_is_no_error(begin: Begin) -> None:
     early = begin("/bin/true")
-    early.process.wait(30)
+    early.process.wait(PATIENCE_SECONDS)
     early.go({})
     assert early.gate.recv(1) == b""
 

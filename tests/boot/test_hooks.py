@@ -11,6 +11,7 @@ import pytest
 from sandbox_server.boot import hooks
 from sandbox_server.boot.hooks import HookRun
 from sandbox_server.settings import HooksSettings, Settings
+from tests.patience import PATIENCE_SECONDS
 
 CONTROL = 990
 
@@ -29,8 +30,8 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], HookR
     def begin() -> HookRun:
         started = hooks.start(replace(Settings(), hooks=HooksSettings(pre_services="true", strict=True)))
         assert started
-        assert started.process.wait(30) == 0
-        assert started.copier.wait(30) == 0
+        assert started.process.wait(PATIENCE_SECONDS) == 0
+        assert started.copier.wait(PATIENCE_SECONDS) == 0
         return started
 
     return begin
@@ -77,10 +78,10 @@ def test_what_the_hooks_leave_running_is_heard_after_they_have_ended(
     try:
         started = hooks.start(replace(Settings(), hooks=HooksSettings(init="true")))
         assert started
-        assert started.process.wait(30) == 0
+        assert started.process.wait(PATIENCE_SECONDS) == 0
         assert started.copier.poll() is None
         ended.touch()
-        assert started.copier.wait(30) == 0
+        assert started.copier.wait(PATIENCE_SECONDS) == 0
     finally:
         ended.unlink(missing_ok=True)
     assert capfd.readouterr().out == "late\n"

@@ -12,6 +12,7 @@ import pytest
 from sandbox_server.boot import lifecycle_hooks
 from sandbox_server.drivers.spawn.process import Exit
 from sandbox_server.settings import HooksSettings, Paths, Settings, ShutdownHook
+from tests.patience import until
 
 
 @pytest.fixture
@@ -69,18 +70,16 @@ def test_where_hooks_are_strict_none_runs_after_one_that_failed(settings: Settin
     assert capfd.readouterr().out == "hooks: RUN_HOOK_INIT ended with exit code 4\n"
 
 
-def test_a_hook_that_takes_too_long_is_killed_with_what_it_started(settings: Settings, until: object, home: Path) -> None:
+def test_a_hook_that_takes_too_long_is_killed_with_what_it_started(settings: Settings, home: Path) -> None:
     slow = f"sleep 600 & echo $! >{home}/pid; wait"
     assert not lifecycle_hooks.before_services(with_both(settings, slow, "true", timeout=3))
-    assert callable(until)
     until(lambda: is_gone(int((home / "pid").read_text())))
 
 
-def test_what_a_hook_leaves_running_runs_on_and_may_still_write(settings: Settings, until: object, home: Path) -> None:
+def test_what_a_hook_leaves_running_runs_on_and_may_still_write(settings: Settings, home: Path) -> None:
     service = f"(while [ -d {home} ]; do echo here; date +%N >{home}/alive; sleep 0.05; done) &"
     assert lifecycle_hooks.before_services(with_both(settings, service, "true"))
     before = (home / "alive").read_text() if (home / "alive").exists() else ""
-    assert callable(until)
     until(lambda: (home / "alive").exists() and (home / "alive").read_text() not in ("", before))
 
 

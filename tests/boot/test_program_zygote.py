@@ -3,7 +3,7 @@
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from sandbox_server.boot import program_zygote
 from sandbox_server.boot.early_start import ZYGOTE_VARIABLE
 from sandbox_server.boot.program_zygote import TITLE
 from tests.boot.zygotes import Left, children_of, read
+from tests.patience import until
 
 
 @pytest.fixture
@@ -52,5 +53,5 @@ def test_without_a_channel_and_in_gvisor_nothing_is_left_behind(monkeypatch: pyt
     assert children_of(os.getpid()) == before
 
 
-def test_the_zygote_has_a_name_of_its_own(left: Left, until: Callable[..., None]) -> None:
+def test_the_zygote_has_a_name_of_its_own(left: Left) -> None:
     until(lambda: Path(f"/proc/{left.zygote}/cmdline").read_bytes().rstrip(b"\0") == TITLE.encode())

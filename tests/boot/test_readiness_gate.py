@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox_server.boot.readiness_gate import VARIABLE, ReadinessGate
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def boot(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     ours, theirs = socket.socketpair()
     monkeypatch.setenv(VARIABLE, str(theirs.detach()))
     with ours:
-        ours.settimeout(30)
+        ours.settimeout(PATIENCE_SECONDS)
         yield ours
 
 
@@ -28,7 +29,7 @@ def test_a_program_waits_until_boot_lets_it_go(boot: socket.socket) -> None:
     boot.send(b'{"GIVEN":')
     assert waiting.is_alive()
     boot.send(b' "later"}\n')
-    waiting.join(30)
+    waiting.join(PATIENCE_SECONDS)
     assert not waiting.is_alive()
     assert os.environ.pop("GIVEN") == "later"
     assert gate.given

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from supervisor.poller import PollPoller
 
 from sandbox_server.boot.supervision import EXIT_HOOK_FAILED, EagerPoller, assign_users
 from sandbox_server.drivers.spawn.child_setup import NICE
+from tests.patience import PATIENCE_SECONDS, until
 
 WAIT_SECONDS = 0.2
 """Seconds that a turn waits in these tests."""
@@ -137,28 +138,28 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
         process.kill()
 
 
-def test_programs_start_at_once_as_the_agent_and_can_open_their_own_output(supervisor: Supervisor, until: Callable[..., None]) -> None:
+def test_programs_start_at_once_as_the_agent_and_can_open_their_own_output(supervisor: Supervisor) -> None:
     until(lambda: supervisor.read("output"))
     assert (supervisor.read("output"), supervisor.read("uid")) == ("hello", str(supervisor.agent_uid))
     assert supervisor.read("nice") == str(NICE if os.geteuid() == 0 else 0)
 
 
-def test_nobody_else_can_open_a_programs_output(supervisor: Supervisor, until: Callable[..., None]) -> None:
+def test_nobody_else_can_open_a_programs_output(supervisor: Supervisor) -> None:
     until(lambda: supervisor.read("output"))
     assert supervisor.read("pipe").split()[:3] == ["prw-------", "1", str(supervisor.agent_uid)]
 
 
-def test_a_program_that_is_killed_starts_anew(supervisor: Supervisor, until: Callable[..., None]) -> None:
+def test_a_program_that_is_killed_starts_anew(supervisor: Supervisor) -> None:
     until(lambda: supervisor.read("output"))
     before = int(supervisor.read("shell"))
     os.kill(before, signal.SIGKILL)
     until(lambda: supervisor.read("shell") not in ("", str(before)))
 
 
-def test_a_signal_ends_the_programs_and_then_the_supervisor(supervisor: Supervisor, until: Callable[..., None]) -> None:
+def test_a_signal_ends_the_programs_and_then_the_supervisor(supervisor: Supervisor) -> None:
     until(lambda: supervisor.read("output"))
     supervisor.process.send_signal(signal.SIGTERM)
-    assert supervisor.process.wait(30) == 0
+    assert supervisor.process.wait(PATIENCE_SECONDS) == 0
 
 
 EARLY = """
@@ -194,30 +195,30 @@ def adopting(tmp_path: Path) -> Iterator[Supervisor]:
         process.kill()
 
 
-def test_the_program_with_the_early_start_is_adopted_and_not_started_twice(adopting: Supervisor, until: Callable[..., None]) -> None:
+def test_the_program_with_the_early_start_is_adopted_and_not_started_twice(adopting: Supervisor) -> None:
     until(lambda: adopting.read("early-output") and adopting.read("output"))
     assert adopting.read("early-output") == "waiting"
     assert len(adopting.read("early").split()) == 1
 
 
-def test_the_program_that_was_adopted_starts_anew_when_it_ends(adopting: Supervisor, until: Callable[..., None]) -> None:
+def test_the_program_that_was_adopted_starts_anew_when_it_ends(adopting: Supervisor) -> None:
     until(lambda: adopting.read("early-output") and adopting.read("output"))
     os.kill(int(adopting.read("early")), signal.SIGKILL)
     until(lambda: len(adopting.read("early").split()) == 2)
     until(lambda: adopting.read("early-output").split() == ["waiting", "waiting"])
 
 
-def test_what_comes_later_waits_for_it(adopting: Supervisor, until: Callable[..., None]) -> None:
+def test_what_comes_later_waits_for_it(adopting: Supervisor) -> None:
     until(lambda: adopting.read("early-output") and adopting.read("output"))
     assert adopting.read("late") == ""
     os.kill(int(adopting.read("early")), signal.SIGKILL)  # that closes its gate, as it does itself once it serves
     until(lambda: adopting.read("late"))
 
 
-def test_a_signal_ends_the_program_that_was_adopted_too(adopting: Supervisor, until: Callable[..., None]) -> None:
+def test_a_signal_ends_the_program_that_was_adopted_too(adopting: Supervisor) -> None:
     until(lambda: adopting.read("early-output") and adopting.read("output"))
     adopting.process.send_signal(signal.SIGTERM)
-    assert adopting.process.wait(30) == 0
+    assert adopting.process.wait(PATIENCE_SECONDS) == 0
     assert not Path("/proc", adopting.read("early")).exists()
 
 
@@ -270,7 +271,7 @@ def sharing(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Supervis
 
 
 def test_a_program_that_shares_its_imports_is_forked_by_the_zygote_and_starts_by_itself_without_one(
-    sharing: Supervisor, until: Callable[..., None], request: pytest.FixtureRequest
+    sharing: Supervisor, request: pytest.FixtureRequest
 ) -> None:
     until(lambda: sharing.read("mcp-output"))
     if request.node.callspec.params["sharing"] == "zygote":
@@ -278,7 +279,7 @@ def test_a_program_that_shares_its_imports_is_forked_by_the_zygote_and_starts_by
     else:
         assert sharing.read("mcp-output").startswith("usage: sandbox")
     sharing.process.send_signal(signal.SIGTERM)
-    assert sharing.process.wait(30) == 0
+    assert sharing.process.wait(PATIENCE_SECONDS) == 0
 
 
 HOOKED = """
@@ -332,7 +333,7 @@ def end_hooks(supervisor: Supervisor, code: int) -> None:
     draft.rename(supervisor.folder / "end")
 
 
-def test_before_the_hooks_have_ended_only_what_they_need_runs(hooked: Supervisor, until: Callable[..., None]) -> None:
+def test_before_the_hooks_have_ended_only_what_they_need_runs(hooked: Supervisor) -> None:
     until(lambda: hooked.read("spawner"))
     assert (hooked.read("output"), hooked.read("added-environ")) == ("", "")
     assert not (hooked.folder / "told").exists()
@@ -342,28 +343,28 @@ def test_before_the_hooks_have_ended_only_what_they_need_runs(hooked: Supervisor
 
 
 def test_hooks_that_fail_stop_the_container_where_that_is_asked_for_and_nowhere_else(
-    hooked: Supervisor, until: Callable[..., None], request: pytest.FixtureRequest
+    hooked: Supervisor, request: pytest.FixtureRequest
 ) -> None:
     until(lambda: hooked.read("spawner"))
     end_hooks(hooked, 1)
     if "strict" in request.node.name:
-        assert hooked.process.wait(30) == EXIT_HOOK_FAILED
+        assert hooked.process.wait(PATIENCE_SECONDS) == EXIT_HOOK_FAILED
         assert not Path("/proc", hooked.read("spawner")).exists()
         assert (hooked.read("output"), (hooked.folder / "told").exists()) == ("", False)
     else:
         until(lambda: hooked.read("output"))
 
 
-def test_a_signal_ends_what_runs_while_the_hooks_do(hooked: Supervisor, until: Callable[..., None]) -> None:
+def test_a_signal_ends_what_runs_while_the_hooks_do(hooked: Supervisor) -> None:
     until(lambda: hooked.read("spawner"))
     hooked.process.send_signal(signal.SIGTERM)
-    assert hooked.process.wait(30) == 0
+    assert hooked.process.wait(PATIENCE_SECONDS) == 0
     assert hooked.read("output") == ""
     end_hooks(hooked, 0)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_only_the_agents_programs_are_led_to_the_agents_files(hooked: Supervisor, until: Callable[..., None]) -> None:
+def test_only_the_agents_programs_are_led_to_the_agents_files(hooked: Supervisor) -> None:
     end_hooks(hooked, 0)
     until(lambda: hooked.read("shown-environ") and hooked.read("added-environ"))
     shown, added = (dict(line.split("=", 1) for line in hooked.read(f"{name}-environ").splitlines()) for name in ("shown", "added"))

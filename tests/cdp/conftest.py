@@ -21,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, unix_connect
 
 from tests.fork_server import ForkedProcess, ForkServer
+from tests.patience import PATIENCE_SECONDS, until
 
 # What the processes that own a browser are forked from.
 _forks = ForkServer("tests.cdp.browser_server")
@@ -63,7 +64,7 @@ def display() -> Iterator[str]:
         number = told.readline().strip()
     yield f":{number}"
     server.terminate()
-    server.wait(30)
+    server.wait(PATIENCE_SECONDS)
 
 
 class Session:
@@ -182,7 +183,7 @@ class BrowserServer:
 
         Clients wait for a browser that starts as long as the tests do: a busy machine needs longer than the product has them wait.
         """
-        arguments = json.dumps([self.paths, self._display, self.settings, {"START_TIMEOUT": 90.0} | patience])
+        arguments = json.dumps([self.paths, self._display, self.settings, {"START_TIMEOUT": PATIENCE_SECONDS} | patience])
         self._process = _forks.start("tests.cdp.browser_server:main", [arguments], environment={"PATH": os.environ["PATH"]})
 
     def stop(self, number: int = signal.SIGTERM) -> None:
@@ -194,7 +195,9 @@ class BrowserServer:
 
     def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
         """A request over the component's socket, as the gateway makes it."""
-        with httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://sandbox.example:8080", timeout=120) as client:
+        with httpx.Client(
+            transport=httpx.HTTPTransport(uds=self.socket), base_url="http://sandbox.example:8080", timeout=PATIENCE_SECONDS
+        ) as client:
             return client.request(method, path, headers=SCOPES if headers is None else headers, **options)
 
     def get(self, path: str) -> Any:
@@ -254,11 +257,11 @@ def make_browser_server(display: str, spawner_type: type[Any]) -> Iterator[MakeB
 
 
 @pytest.fixture(scope="module")
-def shared(request: pytest.FixtureRequest, display: str, spawner_type: type[Any], until: Callable[..., None]) -> Iterator[BrowserServer]:
+def shared(request: pytest.FixtureRequest, display: str, spawner_type: type[Any]) -> Iterator[BrowserServer]:
     """One running browser for the tests of a module, which leave it as they found it. Its `BROWSER_TIMES` replace the product's."""
     with _browser_server(display, spawner_type, {}) as browser_server:
         browser_server.start(**getattr(request.module, "BROWSER_TIMES", {}))
-        until(browser_server.answers, within=90)
+        until(browser_server.answers)
         yield browser_server
 
 
@@ -297,4 +300,4 @@ def site() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)

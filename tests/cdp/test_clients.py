@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser_clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
+from tests.patience import PATIENCE_SECONDS
 
 BrowserServer = Any
 
@@ -55,6 +56,6 @@ def test_all_of_them_at_once(tcp: str) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(150)
+        thread.join(PATIENCE_SECONDS)
     assert failures == []
     assert not any(thread.is_alive() for thread in threads)

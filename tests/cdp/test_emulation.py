@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.cdp.emulation import Emulation
 from sandbox_server.cdp.outbox import Outbox
-from tests.conftest import until
+from tests.patience import until
 
 BrowserServer = Any
 PHONE = {
@@ -54,7 +54,7 @@ def test_pages_that_are_open_and_pages_that_come_are_given_them(shared: BrowserS
 def test_emulation_commands_hold_after_a_restart(make_browser_server: Callable[..., BrowserServer]) -> None:
     browser_server = make_browser_server()
     browser_server.start()
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     emulate(browser_server, PHONE)
     assert browser_server.request("POST", "/browser/restart").status_code == 200
     assert seen_in_new_page(browser_server) == POCKET

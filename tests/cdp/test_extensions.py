@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cdp.test_takeover import OURS, held
-from tests.conftest import until
+from tests.patience import until
 
 BrowserServer = Any
 
@@ -39,7 +39,7 @@ def marked(browser_server: BrowserServer, site: str) -> bool:
 def test_none_is_loaded_unless_it_is_allowed(make_browser_server: Callable[..., BrowserServer]) -> None:
     browser_server = make_browser_server()
     browser_server.start()
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     with browser_server.connect() as client:
         refused = client.command("Extensions.loadUnpacked", path=extension(browser_server))
         assert "BROWSER_EXTENSIONS" in refused["error"]["message"]
@@ -54,7 +54,7 @@ def test_none_is_loaded_unless_it_is_allowed(make_browser_server: Callable[..., 
 def test_an_allowed_extension_is_stopped_while_a_person_has_the_pages(make_browser_server: Callable[..., BrowserServer], site: str) -> None:
     browser_server = make_browser_server(extensions=True)
     browser_server.start()
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     with browser_server.connect() as client:
         client.result("Extensions.loadUnpacked", path=extension(browser_server))
         until(lambda: marked(browser_server, site))

@@ -1,9 +1,10 @@
 """What Chromium's own DevTools server answers over HTTP."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.patience import until
 
 BrowserServer = Any
 
@@ -26,7 +27,7 @@ def test_addresses_are_those_by_which_the_caller_came(shared: BrowserServer) -> 
     assert version["webSocketDebuggerUrl"].startswith("wss://box.example/one/devtools/browser/")
 
 
-def test_a_tab_is_opened_listed_and_closed(shared: BrowserServer, until: Callable[..., None]) -> None:
+def test_a_tab_is_opened_listed_and_closed(shared: BrowserServer) -> None:
     opened = shared.request("PUT", "/json/new?about:blank%23first").json()
     assert (opened["type"], opened["url"]) == ("page", "about:blank#first")
     for path in ("/json", "/json/list", "/json/", "/cdp/json"):

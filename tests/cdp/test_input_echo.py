@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +11,7 @@ from websockets.sync.client import ClientConnection, unix_connect
 
 from sandbox_server.cdp.input_echo import act_of
 from sandbox_server.cdp.messages import DevtoolsCommand
+from tests.patience import until
 from tests.tables import table_test
 
 BrowserServer = Any
@@ -19,7 +19,6 @@ Session = Any
 
 OWN = {"X-Sandbox-Caller": "stream", "X-Sandbox-Scopes": "browser server"}
 PRESSED = {"type": "mousePressed", "button": "left", "x": 1, "y": 2, "clickCount": 2}
-TRIES = 30
 
 
 def command(method: str, params: object) -> DevtoolsCommand:
@@ -57,17 +56,23 @@ def test_what_is_done_is_told_without_what_is_typed(method: str, params: object,
 
 def told(acts: ClientConnection, client: Session, session: str, **params: object) -> dict[str, Any]:
     """What is told once a command was sent; nobody says when the other side has begun to follow."""
-    for _ in range(TRIES):
+
+    def act() -> dict[str, Any]:
         client.result("Input.dispatchMouseEvent", session, **params)
-        try:
-            found: dict[str, Any] = json.loads(acts.recv(timeout=1))
-        except TimeoutError:
-            continue
+        return next_of(acts)
+
+    return until(act)
+
+
+def next_of(acts: ClientConnection) -> dict[str, Any]:
+    """What is told next; nothing if it is not told within a second."""
+    with suppress(TimeoutError):
+        found: dict[str, Any] = json.loads(acts.recv(timeout=1))
         return found
-    raise AssertionError("nothing was told")
+    return {}
 
 
-def test_a_click_is_told_with_its_place_on_the_screen(shared: BrowserServer, until: Callable[..., None]) -> None:
+def test_a_click_is_told_with_its_place_on_the_screen(shared: BrowserServer) -> None:
     with shared.connect() as client, unix_connect(shared.socket, "ws://browser/browser/acts", additional_headers=OWN) as acts:
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
@@ -99,12 +104,12 @@ def test_a_click_on_a_page_shown_as_another_device_is_not_told_and_a_key_is(shar
         target = client.result("Target.createTarget", url="about:blank")["targetId"]
         session = client.attach(target)
         other.result("Emulation.setDeviceMetricsOverride", other.attach(target), width=390, height=844, deviceScaleFactor=2, mobile=True)
-        heard: list[dict[str, Any]] = []
-        for _ in range(TRIES):  # a page that is slow to say where it is has nothing told of it, and nobody says when following has begun
+
+        def act() -> dict[str, Any]:  # nothing is told of a page that is slow to say where it is, and nobody says when following has begun
             client.result("Input.dispatchMouseEvent", session, **PRESSED)
             client.result("Input.dispatchKeyEvent", session, type="rawKeyDown", key="F7")
-            with suppress(TimeoutError):
-                heard.append(json.loads(acts.recv(timeout=1)))
-                break
+            return next_of(acts)
+
+        heard = until(act)
         client.result("Target.closeTarget", targetId=target)
-        assert heard == [{"kind": "key", "key": "F7", "modifiers": 0, "x": 0, "y": 0}]
+        assert heard == {"kind": "key", "key": "F7", "modifiers": 0, "x": 0, "y": 0}

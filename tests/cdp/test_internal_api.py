@@ -1,9 +1,11 @@
 """What the API asks of the process that owns the browser."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.patience import until
 
 BrowserServer = Any
 
@@ -54,7 +56,7 @@ def test_while_a_person_has_control_clients_look_and_do_not_act(held: BrowserSer
         assert person.evaluate("1 + 1", mine) == 2
 
 
-def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: BrowserServer, until: Callable[..., None]) -> None:
+def test_what_a_client_holds_down_is_released_when_a_person_takes_over(shared: BrowserServer) -> None:
     with shared.connect() as client:
         page = client.attach(client.result("Target.createTarget", url="about:blank")["targetId"])
         listening = "window.ups = []; addEventListener('keyup', event => ups.push(event.key))"

@@ -11,6 +11,7 @@ import pytest
 from sandbox_server.drivers.box.isolation import Isolation
 from sandbox_server.drivers.egress.certificate_authority import CertificateAuthority
 from sandbox_server.drivers.secrets.trust_files import TrustFiles
+from tests.patience import PATIENCE_SECONDS, until
 
 BrowserServer = Any
 
@@ -35,7 +36,7 @@ def proxy() -> Iterator[str]:
         thread.start()
         yield f"127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 def use(browser_server: BrowserServer, address: str | None) -> None:
@@ -72,14 +73,14 @@ def test_nobody_sees_how(shared: BrowserServer, proxy: str) -> None:
         assert {info["targetId"] for info in client.pages()} <= before, "a page that an earlier test closed may go meanwhile"
 
 
-def test_a_browser_that_does_not_run_takes_it_when_it_starts(make_browser_server: Any, until: Any, proxy: str) -> None:
+def test_a_browser_that_does_not_run_takes_it_when_it_starts(make_browser_server: Any, proxy: str) -> None:
     browser_server = make_browser_server(start="lazy")
     browser_server.start()
     until(browser_server.listens)
     use(browser_server, proxy)
     assert browser_server.pid is None
 
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     assert loads(browser_server, "http://somewhere.invalid/")
 
 
@@ -121,7 +122,7 @@ def sites() -> Iterator[list[_Secure]]:
 
 
 @pytest.fixture
-def trusting(make_browser_server: Any, until: Any, tmp_path: Path) -> Callable[[_Secure | None], BrowserServer]:
+def trusting(make_browser_server: Any, tmp_path: Path) -> Callable[[_Secure | None], BrowserServer]:
     """Have a browser that runs trust the authority of a site, or none; the result is its process."""
     browser_server = make_browser_server()
     browser_server.paths["agent_run"] = str(tmp_path)
@@ -129,7 +130,7 @@ def trusting(make_browser_server: Any, until: Any, tmp_path: Path) -> Callable[[
     (tmp_path / "trust").mkdir()
     (browser_server.folder / "isolation.json").write_text(Isolation("users", "a test").encode())
     browser_server.start()
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
 
     def trust(site: _Secure | None) -> BrowserServer:
         files.trust(site.authority.pem if site else None)

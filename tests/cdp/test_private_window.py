@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.cdp.test_takeover import FREE, HELD, OURS, WORKER, hold
-from tests.conftest import until
+from tests.patience import PATIENCE_SECONDS, until
 
 BrowserServer = Any
 BROWSER_TIMES = {"CLOSE_SECONDS": 30.0}
@@ -90,7 +90,7 @@ def bank() -> Iterator[tuple[str, Site]]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}", site
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_what_asks_for_no_window_is_refused(free: BrowserServer, body: bytes) ->
 def test_a_browser_that_does_not_start_opens_none(make_browser_server: Callable[..., BrowserServer]) -> None:
     browser_server = make_browser_server(executable="/nonexistent")
     browser_server.start()
-    until(browser_server.listens, within=90)
+    until(browser_server.listens)
     hold(browser_server, PRIVATE)
     assert open_fresh(browser_server).status_code == 503
 
@@ -240,7 +240,7 @@ def test_a_browser_that_does_not_close_it_is_ended(make_browser_server: Callable
     url, site = bank
     browser_server = make_browser_server()
     browser_server.start(END_SECONDS=30.0)
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     hold(browser_server, PRIVATE)
     assert open_fresh(browser_server, f"{url}/stay").status_code == 200
     until(lambda: site.there == 1)

@@ -11,10 +11,10 @@ import pytest
 
 from sandbox_server.cdp.profile_in_use import ProfileInUse
 from sandbox_server.drivers.storage.json_file import JsonFile
+from tests.patience import PATIENCE_SECONDS, until
 
 BrowserServer = Any
 MakeBrowserServer = Callable[..., Any]
-Until = Callable[..., None]
 COOKIE = {"name": "login", "value": "yes", "domain": "example.org", "path": "/", "expires": 4_000_000_000}
 
 
@@ -42,10 +42,10 @@ def make(server: BrowserServer, name: str, version: str | None = None) -> Any:
 
 
 @pytest.mark.slow
-def test_each_profile_has_its_own_cookies_and_tabs_and_one_process(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_each_profile_has_its_own_cookies_and_tabs_and_one_process(make_browser_server: MakeBrowserServer) -> None:
     server = make_browser_server(homepage="about:blank#home")
     server.start()
-    until(server.answers, within=90)
+    until(server.answers)
     assert server.get("/browser")["profile"] == "default"
     with server.connect() as client:
         client.result("Storage.setCookies", cookies=[COOKIE])
@@ -60,10 +60,10 @@ def test_each_profile_has_its_own_cookies_and_tabs_and_one_process(make_browser_
     with pytest.raises(BlockingIOError):  # Chromium itself has the lock
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     server.stop()
-    until(lambda: lockable(descriptor), within=30)
+    until(lambda: lockable(descriptor))
     os.close(descriptor)
     server.start()  # another process that owns the browser finds the same profile in use
-    until(server.answers, within=90)
+    until(server.answers)
     assert server.get("/browser")["profile"] == "mail"
     assert use(server, "default")[0] == 200
     assert cookies(server) == ["login"]
@@ -78,10 +78,10 @@ def lockable(descriptor: int) -> bool:
 
 
 @pytest.mark.slow
-def test_one_that_cannot_be_used_leaves_the_browser_as_it_was(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_one_that_cannot_be_used_leaves_the_browser_as_it_was(make_browser_server: MakeBrowserServer) -> None:
     server = make_browser_server()
     server.start()
-    until(server.answers, within=90)
+    until(server.answers)
     old = server.pid
     make(server, "newer", "9999.0.0.0")
     damaged = make(server, "damaged")
@@ -98,10 +98,10 @@ def test_one_that_cannot_be_used_leaves_the_browser_as_it_was(make_browser_serve
 
 
 @pytest.mark.slow
-def test_a_client_whose_token_names_profiles_has_only_theirs(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_a_client_whose_token_names_profiles_has_only_theirs(make_browser_server: MakeBrowserServer) -> None:
     server = make_browser_server()
     server.start()
-    until(server.answers, within=90)
+    until(server.answers)
     named = {"X-Sandbox-Caller": "agent", "X-Sandbox-Scopes": "browser", "X-Sandbox-Profiles": "work-*"}
     for path in ("/json/list", "/json/activate/x"):
         assert server.request("GET", path, headers=named).status_code == 403
@@ -117,10 +117,10 @@ def test_a_client_whose_token_names_profiles_has_only_theirs(make_browser_server
 
 
 @pytest.mark.slow
-def test_a_tab_is_opened_only_in_a_profile_that_the_token_names(make_browser_server: MakeBrowserServer, until: Until) -> None:
+def test_a_tab_is_opened_only_in_a_profile_that_the_token_names(make_browser_server: MakeBrowserServer) -> None:
     server = make_browser_server()
     server.start()
-    until(server.answers, within=90)
+    until(server.answers)
     make(server, "work-1")
     named = {"X-Sandbox-Caller": "agent", "X-Sandbox-Scopes": "browser", "X-Sandbox-Profiles": "default"}
     answers: list[int] = []
@@ -131,27 +131,25 @@ def test_a_tab_is_opened_only_in_a_profile_that_the_token_names(make_browser_ser
 
     opening = threading.Thread(target=open_tabs)
     opening.start()
-    until(lambda: 200 in answers, within=30)
+    until(lambda: 200 in answers)
     assert use(server, "work-1")[0] == 200  # a request that waits for the browser meanwhile finds another profile
-    opening.join(90)
+    opening.join(PATIENCE_SECONDS)
     assert answers[-1] == 403
     assert [page["url"] for page in server.request("GET", "/json/list").json() if "intruder" in page["url"]] == []
 
 
 @pytest.mark.slow
-def test_it_is_stopped_for_as_long_as_the_api_wants_and_comes_back_with_its_tabs(
-    make_browser_server: MakeBrowserServer, until: Until
-) -> None:
+def test_it_is_stopped_for_as_long_as_the_api_wants_and_comes_back_with_its_tabs(make_browser_server: MakeBrowserServer) -> None:
     server = make_browser_server(homepage="about:blank#home")
     server.start()
-    until(server.answers, within=90)
+    until(server.answers)
     with server.connect("/browser/halt", headers={"X-Sandbox-Caller": "api", "X-Sandbox-Scopes": "browser server"}) as halting:
         assert halting.receive() == {"halted": "default"}
         assert server.pid is None
         descriptor = os.open(server.profile, os.O_RDONLY)
         assert lockable(descriptor)
         os.close(descriptor)
-    until(server.answers, within=90)
+    until(server.answers)
     with server.connect() as client:
         assert [page["url"] for page in client.pages()] == ["about:blank#home"]
     with pytest.raises(Exception, match="403"):

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_server.cdp import request_decisions
 from sandbox_server.cdp.request_decisions import RequestDecisions, TakeSubjects
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 QUESTION = {"subjects": ["navigation"], "url": "https://a.example/", "method": "GET"}

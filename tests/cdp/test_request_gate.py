@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import unix_connect
 
 from sandbox_server.core.identity import SERVER, Caller
-from tests.conftest import until
+from tests.patience import PATIENCE_SECONDS, until
 
 BrowserServer = Any
 API = Caller("api", frozenset({"browser", SERVER})).headers()
@@ -347,7 +347,7 @@ def test_without_the_api_pages_wait_for_it_and_then_do_not_open(
 ) -> None:
     browser_server = make_browser_server()
     browser_server.start(WITHOUT_API_SECONDS=0.5)
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     assert opens(browser_server, f"{pages.url}/before")
     first = Api(browser_server)
     first.tell("navigation")
@@ -355,12 +355,12 @@ def test_without_the_api_pages_wait_for_it_and_then_do_not_open(
     assert not opens(browser_server, f"{pages.url}/fine")
     browser_server.stop()
     browser_server.start(WITHOUT_API_SECONDS=30.0)
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     tried = threading.Thread(target=lambda: opens(browser_server, f"{pages.url}/later"))
     tried.start()
     second = Api(browser_server)
     until(lambda: second.asked == [f"{pages.url}/later"])
-    tried.join(30)
+    tried.join(PATIENCE_SECONDS)
     assert pages.asked == ["/before", "/later"]
     second.tell()
     second.leave()

@@ -13,6 +13,7 @@ from sandbox_server.cdp import secret_fields
 from sandbox_server.cdp.messages import encode
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.cdp.secret_fields import SecretFields
+from tests.patience import PATIENCE_SECONDS
 
 BrowserServer = Any
 Session = Any
@@ -29,7 +30,7 @@ def focus_of(browser_server: BrowserServer) -> Iterator[ClientConnection]:
 
 def tells(connection: ClientConnection, *, secret: bool) -> None:
     """Read until it is told so."""
-    while json.loads(connection.recv(timeout=30))["secret"] != secret:
+    while json.loads(connection.recv(timeout=PATIENCE_SECONDS))["secret"] != secret:
         pass
 
 
@@ -182,7 +183,7 @@ class Pages:
         self.told("Page.frameNavigated", frame={"id": frame})
 
     async def next(self) -> str:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await self.entered.get()
 
 
@@ -236,7 +237,7 @@ async def test_a_document_that_loads_is_looked_into_once_a_person_may_type(monke
     pages.went("loading")
     pages.told("Page.frameAttached", frameId="inner")
     pages.told("Target.attachedToTarget", sessionId="other", targetInfo={"type": "page"})
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await pages.enabled.wait()
     assert pages.entered.empty()
     typing.append(True)

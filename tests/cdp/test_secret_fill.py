@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import until
+from tests.patience import until
 
 BrowserServer = Any
 Session = Any

@@ -1,12 +1,13 @@
 """The tab strip as a person sees it."""
 
-from collections.abc import Callable
 from typing import Any
+
+from tests.patience import until
 
 BrowserServer = Any
 
 
-def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: BrowserServer, until: Callable[..., None]) -> None:
+def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: BrowserServer) -> None:
     def strip() -> list[tuple[str, bool]]:
         return [(tab["page"], tab["active"]) for tab in shared.get("/browser/tabs")]
 
@@ -20,7 +21,7 @@ def test_the_strip_shows_the_tabs_in_order_and_which_is_in_front(shared: Browser
         until(lambda: strip() == [(first, True)])
 
 
-def test_the_strip_is_read_anew_after_a_restart(shared: BrowserServer, until: Callable[..., None]) -> None:
+def test_the_strip_is_read_anew_after_a_restart(shared: BrowserServer) -> None:
     def strip(key: str) -> list[str]:
         return [tab[key] for tab in shared.get("/browser/tabs")]
 
@@ -38,7 +39,7 @@ def test_looking_at_the_strip_leaves_no_session_behind(shared: BrowserServer) ->
         ]
 
 
-def test_the_strip_tells_nothing_that_a_person_typed_into_a_field_for_a_secret(shared: BrowserServer, until: Callable[..., None]) -> None:
+def test_the_strip_tells_nothing_that_a_person_typed_into_a_field_for_a_secret(shared: BrowserServer) -> None:
     with shared.connect() as client:
         page = client.attach(client.pages()[0]["targetId"])
         client.evaluate("document.body.innerHTML = '<input type=password id=field>'", page)

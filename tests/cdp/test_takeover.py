@@ -12,7 +12,7 @@ from sandbox_server.cdp.extensions import Extensions
 from sandbox_server.cdp.takeover import TakeoverRules, is_taken_over
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Unavailable
-from tests.conftest import until
+from tests.patience import PATIENCE_SECONDS, until
 
 BrowserServer = Any
 HELD = {"epoch": 2, "state": "human", "holder": "ann", "reach": ["gui", "cdp"]}
@@ -46,7 +46,7 @@ def bank() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 @contextmanager
@@ -268,7 +268,7 @@ def test_the_rules_of_a_takeover_hold_in_the_browser_that_comes_after_a_restart(
 ) -> None:
     browser_server = make_browser_server()
     browser_server.start()
-    until(browser_server.answers, within=90)
+    until(browser_server.answers)
     assert browser_server.request("PUT", "/browser/emulation", json={"Emulation.setUserAgentOverride": {"userAgent": "Pocket"}}).is_success
     with held(browser_server):
         assert browser_server.request("POST", "/browser/restart").is_success

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,10 +13,10 @@ from sandbox_server.cdp import websockets
 from sandbox_server.cdp.command_rules import OWN
 from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.core.identity import ALL_SCOPES, Caller
+from tests.patience import PATIENCE_SECONDS, until
 
 BrowserServer = Any
 Session = Any
-Until = Callable[..., None]
 
 SCOPES = {"X-Sandbox-Caller": "test", "X-Sandbox-Scopes": "browser"}
 MIB = 1 << 20
@@ -60,7 +60,7 @@ def test_a_client_cannot_use_a_session_of_another(ann: Session, bob: Session, ta
     assert ann.evaluate("1 + 1", hers) == 2
 
 
-def test_a_client_that_goes_undoes_what_it_set_up_and_nothing_else(shared: BrowserServer, ann: Session, tab: str, until: Until) -> None:
+def test_a_client_that_goes_undoes_what_it_set_up_and_nothing_else(shared: BrowserServer, ann: Session, tab: str) -> None:
     hers = ann.attach(tab)
     ann.result("Emulation.setTimezoneOverride", hers, timezoneId="Asia/Tokyo")
     with shared.connect() as bob:
@@ -101,7 +101,7 @@ def wait_in_vain(client: Session, session: str | None) -> int:
     return number
 
 
-def test_what_waits_in_a_page_that_closes_is_answered(shared: BrowserServer, ann: Session, bob: Session, tab: str, until: Until) -> None:
+def test_what_waits_in_a_page_that_closes_is_answered(shared: BrowserServer, ann: Session, bob: Session, tab: str) -> None:
     hers = ann.attach(tab)
     with shared.connect(f"/devtools/page/{tab}") as page:
         asked = [wait_in_vain(client, session) for client, session in ((ann, hers), (page, None))]
@@ -174,7 +174,7 @@ def test_twenty_clients_at_once_each_get_their_own_answers(shared: BrowserServer
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_SECONDS)
     assert wrong == []
     assert not any(thread.is_alive() for thread in threads)
 

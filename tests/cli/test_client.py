@@ -10,6 +10,7 @@ import pytest
 from sandbox_server.cli.client import Api, failure
 from sandbox_server.cli.stop import Stop
 from tests.cli.conftest import KEY
+from tests.patience import PATIENCE_SECONDS
 
 
 class Wire:
@@ -84,7 +85,7 @@ def test_who_may_enter_the_gateways_socket_goes_through_it(tmp_path: Path) -> No
         asked = aside.submit(answer)
         api = Api("http://127.0.0.1:1", KEY, 5, path)
         assert api.send("GET", "/v1/control").status == 204
-        assert asked.result(5).startswith(b"GET /v1/control HTTP/1.1\r\nHost: localhost\r\n")
+        assert asked.result(PATIENCE_SECONDS).startswith(b"GET /v1/control HTTP/1.1\r\nHost: localhost\r\n")
         api.close()
 
 

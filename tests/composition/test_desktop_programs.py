@@ -4,8 +4,8 @@ import pytest
 
 from sandbox_server.composition.desktop_programs import SHOWN, BashPrograms
 from sandbox_server.features.bash.commands import Bash
-from tests.drivers.x11.conftest import eventually
 from tests.features.bash.conftest import bash
+from tests.patience import eventually
 
 __all__ = ["bash"]
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ from sandbox_server.features.handoff.handoff import AskPerson
 from sandbox_server.features.handoff.queue import Receipted
 from tests.composition.made import first
 from tests.controls import driving
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def test_who_came_by_a_link_is_out_and_drives_no_more() -> None:
     await expel("invited#99999999-")
     assert (waiting.done(), keeper.expelled) == (False, [])
     await expel("invited#1234abcd-")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await waiting
     assert keeper.expelled == ["invited#1234abcd-ff"]
 
@@ -67,7 +67,7 @@ async def test_a_receipt_that_is_asked_for_too_early_is_waited_for(tmp_path: Pat
         await asyncio.sleep(0)
         assert (waiting.done(), asked) == (False, [])
         receipts.set(receipted)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await waiting
     assert asked == ["ann"]
 

@@ -7,6 +7,7 @@ import pytest
 
 from sandbox_server.composition.late import Late, NotMadeYetError
 from sandbox_server.core.errors import Unavailable
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +29,7 @@ async def test_whoever_waits_has_it_as_soon_as_another_thread_made_it_even_after
     await asyncio.sleep(0)
     threading.Thread(target=late.set, args=[7]).start()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await asyncio.gather(*waiting) == [7, 7]
     assert (late.get(), await late.wait()) == (7, 7)
 

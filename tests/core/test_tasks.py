@@ -6,6 +6,7 @@ import pytest
 
 from sandbox_server.core import Tasks
 from sandbox_server.core.tasks import in_thread, start_task
+from tests.patience import PATIENCE_SECONDS
 from tests.threads import Held, cancelled_in_the_middle
 
 pytestmark = pytest.mark.anyio
@@ -83,5 +84,5 @@ async def test_a_started_task_is_kept_until_it_has_ended() -> None:
     running = kept()
     assert running is not None
     go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await running is True

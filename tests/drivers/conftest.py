@@ -11,7 +11,7 @@ import pytest
 
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import Processes
-from tests.boxes import VOLUME, BoxDaemons, Until
+from tests.boxes import VOLUME, BoxDaemons
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -45,25 +45,24 @@ async def tmux(processes: Processes, terminals: Path) -> AsyncIterator[Tmux]:
 
 
 @pytest.fixture
-def box(tmp_path_factory: pytest.TempPathFactory, until: Until) -> Iterator[BoxDaemons]:
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoxDaemons]:
     """A box of this test's own, running."""
-    yield from _started(tmp_path_factory, until)
+    yield from _started(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def shared_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoxDaemons]:
     """One box, for every test that leaves it as it was."""
-    from tests.conftest import until
 
-    yield from _started(tmp_path_factory, until)
+    yield from _started(tmp_path_factory)
 
 
-def _started(tmp_path_factory: pytest.TempPathFactory, until: Until) -> Iterator[BoxDaemons]:
+def _started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoxDaemons]:
     if not VOLUME.is_dir():
         pytest.fail("these tests need a volume at /sandbox: run scripts/test")
     folder = tmp_path_factory.mktemp("box")
     folder.chmod(0o755)
-    daemons = BoxDaemons(folder, until)
+    daemons = BoxDaemons(folder)
     daemons.start()
     yield daemons
     daemons.stop()

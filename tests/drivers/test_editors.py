@@ -12,7 +12,7 @@ from sandbox_server.core.errors import NotFound, Unavailable
 from sandbox_server.drivers.editors import FRONT, EditorProgram, Editors, code_server, jupyterlab
 from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.spawn.process import Processes
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -132,7 +132,7 @@ async def test_an_idle_editor_ends_unless_a_client_is_connected(processes: Proce
                 await stream.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
                 assert b" 101 " in await stream.receive()
                 assert await stream.receive() == b"later"  # than it would have ended
-            await until(lambda: not editors.runs(one))
+            await eventually(lambda: not editors.runs(one))
 
 
 @pytest.mark.parametrize(("had", "has"), [("", '{"a": 1}'), ("{}", "{}")], ids=["who has no settings", "who has some"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox_server.egress.acceptor import CROWDED, Acceptor
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

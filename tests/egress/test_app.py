@@ -5,13 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sandbox_server.egress.app import MAX_FLOWS, flow_limit
 from tests.egress_namespaces import ROOT, NetworkBox
+from tests.patience import PATIENCE_SECONDS, until
 
 PROGRAM = "import sys; from sandbox_server.egress.app import serve; serve(sys.argv[1:])"
 OPEN = {"action": "allow", "cidrs": ["127.0.9.0/24"], "protocols": ["http"]}
@@ -20,10 +21,9 @@ OPEN = {"action": "allow", "cidrs": ["127.0.9.0/24"], "protocols": ["http"]}
 class EgressProcess:
     """A process with the listeners of a namespace."""
 
-    def __init__(self, folder: Path, box: NetworkBox, until: Callable[..., None]) -> None:
+    def __init__(self, folder: Path, box: NetworkBox) -> None:
         self.policy, self.names, self.control = (str(folder / name) for name in ("policy.json", "names", "control.sock"))
         self._box = box
-        self._until = until
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -42,7 +42,7 @@ class EgressProcess:
         arguments += ["--log", str(made.log[0]), "--owners", str(made.owners[0])]
         command = [sys.executable, "-c", PROGRAM, *arguments]
         self._process = subprocess.Popen(command, env={"PYTHONPATH": ROOT}, pass_fds=made.descriptors)
-        self._until(self._listens)  # its socket is there a moment before it does
+        until(self._listens)  # its socket is there a moment before it does
 
     def _listens(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:
@@ -52,14 +52,14 @@ class EgressProcess:
         """End it with a signal; returns its status."""
         assert self._process
         self._process.send_signal(number)
-        status = self._process.wait(20)
+        status = self._process.wait(PATIENCE_SECONDS)
         self._process = None
         return status
 
     def ask(self, op: str, **fields: object) -> dict[str, object]:
         """The answer to a request."""
         with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(20)
+            sock.settimeout(PATIENCE_SECONDS)
             sock.connect(self.control)
             sock.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
             answer: dict[str, object] = json.loads(sock.makefile().readline())
@@ -79,8 +79,8 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkBox]:
 
 
 @pytest.fixture
-def egress(tmp_path: Path, box: NetworkBox, until: Callable[..., None]) -> Iterator[EgressProcess]:
-    made = EgressProcess(tmp_path, box, until)
+def egress(tmp_path: Path, box: NetworkBox) -> Iterator[EgressProcess]:
+    made = EgressProcess(tmp_path, box)
     made.start()
     yield made
     if made._process:
@@ -109,7 +109,7 @@ def test_while_it_is_gone_nothing_passes_and_what_waits_is_served_after(egress: 
     with pytest.raises(subprocess.TimeoutExpired):
         waiting.wait(1)
     egress.start()
-    said, _ = waiting.communicate(timeout=30)
+    said, _ = waiting.communicate(timeout=PATIENCE_SECONDS)
     assert said.endswith("403")
 
 
@@ -159,7 +159,7 @@ def test_nothing_passes_while_it_is_killed_fifty_times(egress: EgressProcess, bo
     for _ in range(50):
         egress.end(signal.SIGKILL)
         egress.start()
-    said, _ = attacking.communicate(timeout=120)
+    said, _ = attacking.communicate(timeout=PATIENCE_SECONDS)
     assert said.strip() == "0"
     assert "403" in box.run("curl", "-sS", "--noproxy", "*", "--max-time", "20", "-w", "%{http_code}", "http://8.8.8.8/").stdout
 

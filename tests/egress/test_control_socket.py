@@ -11,7 +11,7 @@ import pytest
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.egress import control_socket, flow_events
 from tests.egress.conftest import EgressLab
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 REQUEST = b"GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n"

@@ -1,13 +1,13 @@
 import os
 import socket
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from sandbox_server.drivers.egress import namespace_handover
 from sandbox_server.drivers.egress.network_namespace import EgressNamespace
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.egress.daemon_link import DaemonLink
+from tests.patience import until
 
 SECONDS = 20.0
 
@@ -57,7 +57,7 @@ def test_it_waits_for_the_daemon_and_asks_until_there_are_listeners(tmp_path: Pa
         one.close()
 
 
-def test_what_it_holds_goes_to_each_new_daemon_until_the_box_has_another_network(tmp_path: Path, until: Callable[..., None]) -> None:
+def test_what_it_holds_goes_to_each_new_daemon_until_the_box_has_another_network(tmp_path: Path) -> None:
     path, changed, held = tmp_path / "box.sock", threading.Event(), a_namespace()
     first = Daemon(path)
     DaemonLink(str(path)).follow(held, changed.set)
@@ -72,6 +72,6 @@ def test_what_it_holds_goes_to_each_new_daemon_until_the_box_has_another_network
     assert given is not None
     assert not changed.is_set()
     namespace_handover.send(sock, held)
-    until(changed.is_set, within=SECONDS)
+    until(changed.is_set)
     sock.close()
     second.close()

@@ -13,6 +13,7 @@ from sandbox_server.egress import dns_server
 from sandbox_server.egress.acceptor import Acceptor
 from sandbox_server.egress.dns_server import DnsServer
 from sandbox_server.egress.flow_events import FlowEvents
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -49,15 +50,17 @@ async def served() -> AsyncIterator[Served]:
 
 async def test_packets_and_connections_get_the_same_answer(served: Served) -> None:
     query, (udp, tcp) = dns.message.make_query("a.example", "A"), served.places
-    by_packet = await dns.asyncquery.udp(query, "127.0.0.1", port=udp, timeout=20)
-    by_connection = await dns.asyncquery.tcp(query, "127.0.0.1", port=tcp, timeout=20)
+    by_packet = await dns.asyncquery.udp(query, "127.0.0.1", port=udp, timeout=PATIENCE_SECONDS)
+    by_connection = await dns.asyncquery.tcp(query, "127.0.0.1", port=tcp, timeout=PATIENCE_SECONDS)
     assert by_packet.answer == by_connection.answer
     assert str(by_packet.answer[0][0]) == str(served.names.address_of("a.example"))
 
 
 async def test_what_is_not_answered_is_told(served: Served) -> None:
     with served.events.follow() as follower:
-        answer = await dns.asyncquery.udp(dns.message.make_query("a.example", "TXT"), "127.0.0.1", port=served.places[0], timeout=20)
+        answer = await dns.asyncquery.udp(
+            dns.message.make_query("a.example", "TXT"), "127.0.0.1", port=served.places[0], timeout=PATIENCE_SECONDS
+        )
         assert answer.rcode() == dns.rcode.NOTIMP
         [event] = follower.take()
     assert (event["event"], event["name"], event["type"]) == ("dns", "a.example", 16)
@@ -71,7 +74,7 @@ async def test_nonsense_ends_nothing(served: Served) -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", served.places[1])
         writer.write(sent)
         writer.close()
-    assert await dns.asyncquery.udp(dns.message.make_query("a", "A"), "127.0.0.1", port=served.places[0], timeout=20)
+    assert await dns.asyncquery.udp(dns.message.make_query("a", "A"), "127.0.0.1", port=served.places[0], timeout=PATIENCE_SECONDS)
 
 
 async def test_a_connection_that_says_nothing_is_closed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from sandbox_server.egress import egress_flow
 from sandbox_server.egress.refusals import ACCESS_DENIED
 from tests.client_hellos import real
 from tests.egress.conftest import OUTSIDE, EgressLab
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 REQUEST = b"GET /x HTTP/1.1\r\nHost: %s\r\n\r\n"

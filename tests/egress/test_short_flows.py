@@ -7,7 +7,7 @@ import pytest
 from sandbox_server.drivers.egress.protected_addresses import Address
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from tests.egress.conftest import EgressLab
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 REQUEST = b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"

@@ -9,7 +9,7 @@ import pytest
 from sandbox_server.egress import spliced_flow
 from sandbox_server.egress.pipe_pool import PipePool
 from sandbox_server.egress.spliced_flow import FlowCut, SplicedFlow
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

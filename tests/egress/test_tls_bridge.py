@@ -16,7 +16,7 @@ from sandbox_server.egress.resolver import Resolver
 from sandbox_server.egress.spliced_flow import SplicedFlow
 from sandbox_server.egress.tls_bridge import bridge
 from tests.certificates import certificate
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -1,15 +1,13 @@
 """A person who answers what an example asks."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tests.image.container import Sandbox
 from tests.image.test_control import Person
-
-PATIENCE = 60.0
+from tests.patience import PATIENCE_SECONDS, until
 
 
 @contextmanager
@@ -27,17 +25,14 @@ def answering(sandbox: Sandbox, *answers: dict[str, Any]) -> Iterator[None]:
     thread = threading.Thread(target=answer_all)
     thread.start()
     yield
-    thread.join(PATIENCE)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
     assert not failed, failed
 
 
 def answer_next(person: Person, secret: dict[str, str] | None = None, **answer: str) -> None:
     """Wait for a request, take it on and answer it."""
-    deadline = time.monotonic() + PATIENCE
-    while not (waiting := person.ask("GET", "/v1/handoffs").json()["data"]):
-        assert time.monotonic() < deadline, "nobody asked"
-        time.sleep(0.05)
+    waiting = until(lambda: person.ask("GET", "/v1/handoffs").json()["data"])
     request = f"/v1/handoffs/{waiting[0]['id']}"
     person.ask("POST", f"{request}/claim", json={}).raise_for_status()
     if secret:

@@ -14,7 +14,8 @@ from tests.client_wheel import unpacked_wheel
 from tests.examples.model import Conversation, calls, playing, repeats, text_of
 from tests.examples.people import answering
 from tests.image.clouds import VaultLogin
-from tests.image.container import Sandbox, engine, until
+from tests.image.container import Sandbox, engine
+from tests.patience import until
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -178,7 +179,7 @@ def site(sandbox: Sandbox) -> str:
         assert written.json()["success"], written.text
     serve = {"command": "python3 -m http.server 8790 --bind 127.0.0.1 --directory /tmp/www", "async_mode": True}
     sandbox.request("POST", "/v1/bash/exec", json=serve)
-    until(lambda: sandbox.run("curl", "-fs", "http://127.0.0.1:8790/").code == 0, 30)
+    until(lambda: sandbox.run("curl", "-fs", "http://127.0.0.1:8790/").code == 0)
     return "http://127.0.0.1:8790"
 
 

@@ -15,7 +15,8 @@ import pytest
 from tests.examples.model import calls, playing, repeats
 from tests.examples.people import answering
 from tests.examples.test_examples import AGENTS
-from tests.image.container import READY_SECONDS, Sandbox, engine, until
+from tests.image.container import Sandbox, engine
+from tests.patience import until
 
 ROOT = Path(__file__).parent.parent.parent
 HERE = "http://127.0.0.1:8080"
@@ -44,7 +45,7 @@ def site(sandbox: Sandbox) -> str:
     serve = {"command": "python3 -m http.server 8790 --bind 127.0.0.1 --directory /tmp/shop", "async_mode": True}
     sandbox.request("POST", "/v1/bash/exec", json=serve).raise_for_status()
     url = "http://127.0.0.1:8790/login.html"
-    until(lambda: sandbox.run("curl", "-fs", url).code == 0, 30)
+    until(lambda: sandbox.run("curl", "-fs", url).code == 0)
     return url
 
 
@@ -119,7 +120,7 @@ def started(page: str) -> Iterator[str]:
 @pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
 def test_the_container_of_docker_run_signs_in_and_gives_the_agent_a_box(page: str) -> None:
     with started(page) as name:
-        until(lambda: engine("exec", name, "curl", "-fs", "http://127.0.0.1:8080/readyz").code == 0, READY_SECONDS)
+        until(lambda: engine("exec", name, "curl", "-fs", "http://127.0.0.1:8080/readyz").code == 0)
         link = engine("exec", name, "sandbox", "sign-in").stdout.strip()
         key = engine("exec", name, "cat", "/run/sandbox/api-key").stdout.strip()
         told = httpx.get(f"http://{name}:8080/v1/capabilities", headers={"Authorization": f"Bearer {key}"}, timeout=30, trust_env=False)

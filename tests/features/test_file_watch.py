@@ -20,6 +20,7 @@ from sandbox_server.features.file_watch import (
     WatcherRef,
 )
 from tests.event_types import assert_declared
+from tests.patience import eventually
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -170,10 +171,8 @@ async def test_one_file_is_watched_without_its_neighbours(watch: FileWatch, home
 
 async def begun(watch: FileWatch) -> Watch:
     """The watch with which `wait_for_file` waits, once it sees."""
-    async with asyncio.timeout(30):
-        while not (watches := watch._watches.all()) or watch._watches._starting:  # noqa: ASYNC110 - there is no event for it
-            await asyncio.sleep(0.001)
-    return watches[0]
+    await eventually(lambda: watch._watches.all() and not watch._watches._starting)
+    return watch._watches.all()[0]
 
 
 async def test_waiting_for_a_file_that_is_there_ends_at_once(watch: FileWatch, home: Path) -> None:

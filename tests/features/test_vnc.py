@@ -20,7 +20,8 @@ from tests.controls import driving
 from tests.drivers.vnc.conftest import VncProcess, vnc
 from tests.drivers.vnc.test_messages import set_encodings
 from tests.drivers.vnc.test_rights import KEY_DOWN, KEY_UP
-from tests.drivers.x11.conftest import Program, desktop, desktop_manager, eventually, program, xserver
+from tests.drivers.x11.conftest import Program, desktop, desktop_manager, program, xserver
+from tests.patience import PATIENCE_SECONDS, eventually
 
 __all__ = ["desktop", "desktop_manager", "program", "vnc", "xserver"]
 
@@ -236,7 +237,7 @@ async def test_a_pointer_that_passes_by_takes_nothing(viewers: Vnc, desktop: Des
     await page.sees(16)
     assert (control.holding.state, await desktop.pointer.position()) == ("agent", before)
     page.say(PRESSED, UPDATE)
-    assert await control.until(lambda holding: holding.holder == "person", 30)
+    assert await control.until(lambda holding: holding.holder == "person", PATIENCE_SECONDS)
     page.say(None)
     await viewing
 

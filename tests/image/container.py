@@ -15,10 +15,9 @@ from typing import Any
 
 import httpx
 
+from tests.patience import PATIENCE_SECONDS, until
+
 KEY = "the-key-of-the-image-tests"
-READY_SECONDS = 300.0
-"""A start takes seven seconds of a processor, of which a busy machine gives a tenth; hooks come on top."""
-PATIENCE_SECONDS = 60.0
 PAINTED = "new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))"
 """An expression that a page has once it is painted: Chromium drops clicks and keys that come before, which no answer tells."""
 PROFILE = "deploy/seccomp/tandem.json"
@@ -41,18 +40,10 @@ def engine(*arguments: str, timeout: float = 300.0, stdin: bytes = b"") -> Compl
     return Completed(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
-def until(true: Callable[[], object], within: float = PATIENCE_SECONDS, otherwise: Callable[[], str] = str) -> None:
-    """Return once `true()` holds; fail after `within` seconds with what `otherwise()` tells."""
-    deadline = time.monotonic() + within
-    while not true():
-        assert time.monotonic() < deadline, f"it did not come true within {within:g} s. {otherwise()}"
-        time.sleep(0.02)
-
-
 def _client() -> httpx.Client:
     """A client that keeps no cookies: one test must not sign another in."""
     refusing = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
-    return httpx.Client(timeout=120, trust_env=False, cookies=refusing)
+    return httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False, cookies=refusing)
 
 
 @dataclass(frozen=True)
@@ -140,7 +131,7 @@ class Sandbox:
             ready[0] = self.answers("/readyz")
             return ready[0] or self.inspect("{{.State.Running}}") == "false"
 
-        until(is_told, READY_SECONDS, self._unready)
+        until(is_told, told=self._unready)
         assert ready[0], self.logs()
 
     def _unready(self) -> str:

@@ -7,7 +7,8 @@ authority of their own, git over HTTP, a protocol whose server speaks first, and
 import json
 from dataclasses import dataclass
 
-from tests.image.container import Launcher, Sandbox, engine, until
+from tests.image.container import Launcher, Sandbox, engine
+from tests.patience import until
 
 POLICY_FILE = "/etc/egress-policy.json"
 SERVER = """
@@ -153,7 +154,7 @@ class Peer:
         aliases = [f"--network-alias={alias}" for alias in names]
         self.container = launcher.beside(["/usr/bin/python3", "-c", SERVER, name, *names], *aliases, network=network)
         until(
-            lambda: engine("exec", self.container, "test", "-e", "/tmp/ready").code == 0, 60, lambda: engine("logs", self.container).stderr
+            lambda: engine("exec", self.container, "test", "-e", "/tmp/ready").code == 0, told=lambda: engine("logs", self.container).stderr
         )
         self.address = self._address("IPAddress")
 

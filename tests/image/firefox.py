@@ -12,7 +12,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-from tests.image.container import until
+from tests.patience import until
 
 PATIENCE_SECONDS = 90.0
 _LISTENS = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
@@ -49,7 +49,7 @@ class Firefox:
 
     def until(self, expression: str) -> None:
         """Wait until an expression is true on the page."""
-        until(lambda: self.evaluate(expression), PATIENCE_SECONDS, lambda: f"{expression} on {self.evaluate('document.body.innerText')}")
+        until(lambda: self.evaluate(expression), told=lambda: f"{expression} on {self.evaluate('document.body.innerText')}")
 
     def click(self, x: float, y: float) -> None:
         """Click at a place of the page."""
@@ -73,7 +73,7 @@ def firefox(folder: Path, secure: str) -> Iterator[Firefox]:
     home = os.environ | {"HOME": str(folder)}
     with told.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=home) as process:
         try:
-            until(lambda: _LISTENS.search(told.read_text()), PATIENCE_SECONDS, told.read_text)
+            until(lambda: _LISTENS.search(told.read_text()), told=told.read_text)
             found = _LISTENS.search(told.read_text())
             assert found
             with connect(f"{found[1]}/session", max_size=None, proxy=None) as session:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from websockets.sync.client import ClientConnection
 
 from tests.image.sockets import connect
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -31,7 +32,7 @@ class Viewer:
     def read(self, count: int) -> bytes:
         """The next bytes of the server."""
         while len(self._seen) < count:
-            piece = self.connection.recv(timeout=30)
+            piece = self.connection.recv(timeout=PATIENCE_SECONDS)
             assert isinstance(piece, bytes)
             self._seen += piece
         taken = bytes(self._seen[:count])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
-NAMED_SECONDS = 120.0
 HELD = "import time; time.sleep(600)"
 
 
@@ -104,11 +104,11 @@ def test_the_api_answers_the_culprit_is_named_and_the_box_is_usable_again(abused
         assert begun.status_code == 200, begun.text
         if abuse.sign:
             output = {"session_id": session, "offset": 0}
-            until(lambda: abuse.sign in abused.request("POST", "/v1/bash/output", json=output).json()["data"]["stdout"], NAMED_SECONDS)
+            until(lambda: abuse.sign in abused.request("POST", "/v1/bash/output", json=output).json()["data"]["stdout"])
         if abuse.kind:
             kind = abuse.kind
-            until(lambda: incidents(abused, kind, session), NAMED_SECONDS, lambda: str(get(abused, "/v1/box")["incidents"]))
-            until(lambda: f'"session": "bash:{session}"' in abused.logs(), NAMED_SECONDS)  # the engine has it a little later
+            until(lambda: incidents(abused, kind, session), told=lambda: str(get(abused, "/v1/box")["incidents"]))
+            until(lambda: f'"session": "bash:{session}"' in abused.logs())  # the engine has it a little later
         restored = abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})
         assert restored.status_code == 200, restored.text
         usable = abused.request("POST", "/v1/bash/exec", json={"command": "echo $((6 * 7)) > ~/sum && cat ~/sum"})
@@ -126,16 +126,16 @@ def test_on_a_full_disk_a_checkpoint_is_made_and_gone_back_to(abused: Sandbox) -
     back = abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})
     assert back.status_code == 200, back.text
     assert abused.request("DELETE", f"/v1/checkpoints/{full.json()['data']['checkpoint']['id']}").status_code == 200
-    until(lambda: get(abused, "/v1/box")["reserved"], NAMED_SECONDS)
+    until(lambda: get(abused, "/v1/box")["reserved"])
     assert abused.run("sh", "-c", "head -c 1000000 /dev/zero > ~/fits").code == 0
 
 
 def test_what_lasts_is_told_by_the_doctor(abused: Sandbox) -> None:
     abused.request("POST", "/v1/bash/exec", json={"command": "cat /dev/zero > ~/big; sleep 600", "async_mode": True})
-    until(lambda: "disk: " in incident_check(abused)["detail"], NAMED_SECONDS)
+    until(lambda: "disk: " in incident_check(abused)["detail"])
     assert (incident_check(abused)["status"], incident_check(abused)["hint"] is None) == ("lost", False)
     abused.request("POST", "/v1/checkpoints/image/restore", json={"keep": False})
-    until(lambda: incident_check(abused)["status"] == "holds", NAMED_SECONDS)
+    until(lambda: incident_check(abused)["status"] == "holds")
 
 
 def test_memory_has_a_limit_of_the_agents_own(abused: Sandbox) -> None:
@@ -146,6 +146,6 @@ def test_memory_has_a_limit_of_the_agents_own(abused: Sandbox) -> None:
         assert "MemoryError" in alone.stderr
         together = f"for _ in 1 2 3; do python3 -c 'x = bytearray(150 << 20); {HELD}' & done; wait"
         sandbox.request("POST", "/v1/bash/exec", json={"command": together, "async_mode": True})
-        until(lambda: "was ended" in str(get(sandbox, "/v1/box")["incidents"]), NAMED_SECONDS)
+        until(lambda: "was ended" in str(get(sandbox, "/v1/box")["incidents"]))
     finally:
         launcher.remove()

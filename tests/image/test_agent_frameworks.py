@@ -11,9 +11,9 @@ from tests.clients.python.integrations import gemini_model as gemini
 from tests.clients.python.integrations import responses_model as openai
 from tests.examples import model as chat
 from tests.examples.people import answering
-from tests.image.container import until
 from tests.image.test_control import Person, person
 from tests.image.test_integrations import PAGE, PYTHON, ROOT, client, evaluate
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

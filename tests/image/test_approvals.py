@@ -9,8 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
+from tests.patience import PATIENCE_SECONDS, until
 
 RULES = [
     {"name": "never", "subject": "shell", "match": {"command": "touch /tmp/forbidden*"}, "action": "deny"},
@@ -82,7 +83,7 @@ def test_a_push_waits_for_a_person_and_goes_on(owned: Sandbox, agent: Sandbox, p
     for program in (agent, owned):
         assert program.request("POST", path, json={"outcome": "once"}).status_code == 403
     assert person.ask("POST", path, json={"outcome": "once"}).status_code == 200
-    done = command.result(60)
+    done = command.result(PATIENCE_SECONDS)
     assert (done.status_code, done.json()["data"]["exit_code"]) == (200, 0), done.text
     assert branches(owned) == ["first"]
     assert person.ask("POST", path, json={"outcome": "always"}).status_code == 409
@@ -101,7 +102,7 @@ def test_what_is_denied_does_not_run_and_is_not_asked_again_at_once(
 ) -> None:
     command, question = pushing(agent, running, person, "denied")
     person.ask("POST", f"/v1/handoffs/{question['id']}/answer", json={"outcome": "deny", "note": "not today"}).raise_for_status()
-    refused = command.result(60)
+    refused = command.result(PATIENCE_SECONDS)
     assert (refused.status_code, "denied this: not today" in refused.text) == (403, True)
     again = agent.request("POST", "/v1/bash/exec", json={"command": PUSH.format("denied")})
     assert (again.status_code, "less than 60 seconds ago" in again.text) == (403, True)
@@ -111,7 +112,7 @@ def test_what_is_denied_does_not_run_and_is_not_asked_again_at_once(
 def test_always_is_a_rule_for_that_line_alone(owned: Sandbox, agent: Sandbox, person: Person, running: ThreadPoolExecutor) -> None:
     command, question = pushing(agent, running, person, "always")
     person.ask("POST", f"/v1/handoffs/{question['id']}/answer", json={"outcome": "always"}).raise_for_status()
-    assert command.result(60).json()["data"]["exit_code"] == 0
+    assert command.result(PATIENCE_SECONDS).json()["data"]["exit_code"] == 0
     again = agent.request("POST", "/v1/bash/exec", json={"command": PUSH.format("always")})
     assert again.json()["data"]["exit_code"] == 0
     rules = owned.request("GET", "/v1/approvals/policy").json()["data"]["policy"]["rules"]

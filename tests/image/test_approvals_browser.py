@@ -9,9 +9,10 @@ import httpx
 import pytest
 
 from tests.cdp.conftest import Session
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.sockets import connect
 from tests.image.test_control import Person
+from tests.patience import PATIENCE_SECONDS, until
 
 RULES = [
     {"name": "bank", "subject": "navigation", "match": {"host": "127.0.0.2"}},
@@ -104,36 +105,36 @@ def test_a_page_waits_for_a_person_and_opens(owned: Sandbox, person: Person, run
     assert seen(owned, "127.0.0.2") == []
     details = answer(person, "once", "navigation")
     assert (details["host"], details["url"]) == ("127.0.0.2", "http://127.0.0.2:8123/account")
-    assert page.result(60).status_code == 200
+    assert page.result(PATIENCE_SECONDS).status_code == 200
     assert "GET 127.0.0.2:8123 /account" in seen(owned, "127.0.0.2")
 
 
 def test_a_page_that_a_person_denies_is_never_asked_for(owned: Sandbox, person: Person, running: ThreadPoolExecutor) -> None:
     page = going(owned, running, "http://127.0.0.2:8123/denied")
     answer(person, "deny", "navigation")
-    refused = page.result(60)
+    refused = page.result(PATIENCE_SECONDS)
     assert (refused.status_code, "denied this" in refused.text) == (403, True), refused.text
     assert not any("/denied" in line for line in seen(owned, "127.0.0.2"))
 
 
 def test_a_form_sends_nothing_until_a_person_allows_it(owned: Sandbox, person: Person, running: ThreadPoolExecutor) -> None:
-    assert going(owned, running, "http://127.0.0.1:8123/shop").result(60).status_code == 200
+    assert going(owned, running, "http://127.0.0.1:8123/shop").result(PATIENCE_SECONDS).status_code == 200
     click(owned, running, "button")
     until(lambda: asked(person))
     assert seen(owned, "POST") == []
     assert answer(person, "once", "submit")["host"] == "127.0.0.3"
-    until(lambda: seen(owned, "POST"), otherwise=lambda: str(seen(owned, "")))
+    until(lambda: seen(owned, "POST"), told=lambda: str(seen(owned, "")))
     assert seen(owned, "POST") == ["POST 127.0.0.3:8123 /order what=tea"]
     until(lambda: "ordered" in titles(owned))
 
 
 def test_a_form_that_a_person_denies_sends_nothing(owned: Sandbox, person: Person, running: ThreadPoolExecutor) -> None:
     before = seen(owned, "POST")
-    assert going(owned, running, "http://127.0.0.1:8123/shop").result(60).status_code == 200
+    assert going(owned, running, "http://127.0.0.1:8123/shop").result(PATIENCE_SECONDS).status_code == 200
     clicked = click(owned, running, "button")
     answer(person, "deny", "submit")
-    clicked.result(60)
-    assert going(owned, running, "about:blank").result(60).status_code == 200
+    clicked.result(PATIENCE_SECONDS)
+    assert going(owned, running, "about:blank").result(PATIENCE_SECONDS).status_code == 200
     assert seen(owned, "POST") == before
 
 
@@ -157,7 +158,7 @@ def test_a_new_tab_opens_and_its_page_waits_for_a_person(owned: Sandbox, person:
     if outcome == "once":
         until(lambda: f"GET 127.0.0.2:8123 /tab-{outcome}" in seen(owned, "127.0.0.2"))
     else:
-        until(lambda: any("127.0.0.2" in title for title in titles(owned)), otherwise=lambda: str(titles(owned)))
+        until(lambda: any("127.0.0.2" in title for title in titles(owned)), told=lambda: str(titles(owned)))
         assert not any(f"/tab-{outcome}" in line for line in seen(owned, "127.0.0.2"))
     index = owned.request("GET", "/v1/browser/tabs").json()["data"]
     last = next(number for number, tab in enumerate(index) if tab["url"] == url)
@@ -171,7 +172,7 @@ def test_no_devtools_client_saves_a_file_past_its_rule(
     client.result("Browser.setDownloadBehavior", behavior="allow", downloadPath="/tmp/taken", eventsEnabled=True)
     page = going(owned, running, "http://127.0.0.1:8123/past/tool.exe")
     assert answer(person, "deny", "download")["file"] == "tool.exe"
-    page.result(60)
+    page.result(PATIENCE_SECONDS)
     assert owned.run("sh", "-c", "ls /tmp/taken ~/Downloads/tool*.exe").stdout.replace("/tmp/taken:", "").strip() == ""
 
 
@@ -197,8 +198,8 @@ def test_a_file_is_handed_over_once_a_person_allows_it(
     url = f"http://127.0.0.1:8123/{outcome}/tool.exe"
     page = going(owned, running, url)
     assert answer(person, outcome, "download")["file"] == "tool.exe"
-    page.result(60)
-    until(lambda: download_of(owned, url)["state"] != "in_progress", otherwise=lambda: str(download_of(owned, url)))
+    page.result(PATIENCE_SECONDS)
+    until(lambda: download_of(owned, url)["state"] != "in_progress", told=lambda: str(download_of(owned, url)))
     download = download_of(owned, url)
     assert (download["state"], "denied this" in (download["error"] or "")) == (state, state == "failed"), download
     kept = owned.run("sh", "-c", "cat ~/Downloads/tool*.exe").stdout

@@ -9,7 +9,8 @@ import pytest
 
 from tests.image.attacks import AS_AGENT, AS_ROOT
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls are x86-64's")
 

@@ -8,7 +8,7 @@ from agent_sandbox import Sandbox as Client
 from agent_sandbox.core.api_error import ApiError
 from agent_sandbox.errors import UnprocessableEntityError
 
-from tests.image.container import until
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

@@ -6,7 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from tests.image.container import KEY, Sandbox, engine, until
+from tests.image.container import KEY, Sandbox, engine
+from tests.patience import PATIENCE_SECONDS, until
 
 type Start = Callable[..., Sandbox]
 
@@ -63,7 +64,7 @@ def test_with_our_profile_the_agent_can_make_a_user_namespace(sandbox: Sandbox) 
 def test_a_component_that_is_killed_is_back(mended: Sandbox, component: str) -> None:
     _, before = processes(mended)[component]
     assert mended.exec("kill", "-9", str(before)).code == 0
-    until(lambda: processes(mended).get(component, ("", before))[1] != before, otherwise=mended.logs)
+    until(lambda: processes(mended).get(component, ("", before))[1] != before, told=mended.logs)
     mended.wait_ready()
     assert mended.request("GET", "/v1/sandbox").status_code == 200
 
@@ -158,7 +159,7 @@ def test_without_a_key_boot_makes_one_and_prints_a_link_that_signs_in_once(start
     (line,) = (line for line in sandbox.logs().splitlines() if "?ticket=" in line)
     ticket = parse_qs(urlsplit(line.split()[-1]).query)["ticket"][0]
     page = {"Accept": "text/html"}
-    with httpx.Client(base_url=sandbox.base_url, headers=page, follow_redirects=True, timeout=60, trust_env=False) as browser:
+    with httpx.Client(base_url=sandbox.base_url, headers=page, follow_redirects=True, timeout=PATIENCE_SECONDS, trust_env=False) as browser:
         assert browser.get("/", params={"ticket": ticket}).status_code == 200
         assert browser.get("/v1/sandbox").status_code == 200
     assert sandbox.http.get(f"{sandbox.base_url}/", params={"ticket": ticket}, headers=page).status_code == 401
@@ -209,7 +210,7 @@ def test_two_files_add_a_service_and_a_route_behind_the_same_sign_in(start_sandb
         "/opt/gem/greeter/greeting.txt": "hello\n",
     }
     sandbox = start_sandbox(files=files)
-    until(lambda: sandbox.request("GET", "/greeting").status_code == 200, otherwise=sandbox.logs)
+    until(lambda: sandbox.request("GET", "/greeting").status_code == 200, told=sandbox.logs)
     assert sandbox.request("GET", "/greeting").text == "hello\n"
     assert sandbox.http.get(f"{sandbox.base_url}/greeting").status_code == 401
     user, *environment = sandbox.exec("cat", "/tmp/greeter").stdout.splitlines()

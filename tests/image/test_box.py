@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 
@@ -85,7 +86,7 @@ def test_what_dies_comes_back_and_the_box_s_files_with_it(boxed: Sandbox, progra
     words = {"box": "sandbox_server box", "spawner": "sandbox_server spawn", "api": "sandbox_server serve"}[program]
     boxed.exec("sh", "-c", f"kill -9 $(pgrep -o -f '{words}$')")
     boxed.wait_ready()
-    until(lambda: '"kept\\n"' in boxed.request("POST", "/v1/bash/exec", json={"command": "cat ~/kept"}).text, otherwise=boxed.logs)
+    until(lambda: '"kept\\n"' in boxed.request("POST", "/v1/bash/exec", json={"command": "cat ~/kept"}).text, told=boxed.logs)
 
 
 def test_files_and_checkpoints_outlive_the_container_with_a_volume(start_sandbox: Start) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_box import bash, post
 from tests.image.test_control import Person
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 ONE = {"parent": None, "label": "x", "who": "x", "why": "asked", "created": 1.0}

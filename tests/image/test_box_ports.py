@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, engine, until
+from tests.image.container import Sandbox, engine
 from tests.image.sockets import connect
+from tests.patience import until
 
 SITE = """
 import http.server
@@ -192,9 +193,9 @@ def test_a_document_of_a_program_in_the_box_is_fetched_there(boxed: Sandbox) -> 
 def test_everything_is_back_after_the_box_and_its_daemon_were_killed(boxed: Sandbox) -> None:
     boxed.exec("sh", "-c", "kill -9 $(pgrep -f 'sandbox_server box$')")
     boxed.wait_ready()
-    until(lambda: boxed.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, 60, boxed.logs)
+    until(lambda: boxed.request("POST", "/v1/bash/exec", json={"command": "true"}).status_code == 200, told=boxed.logs)
     serve(boxed, 3008)
-    until(lambda: boxed.request("GET", "/proxy/3008/page").text == "of the box\n", 60, boxed.logs)
+    until(lambda: boxed.request("GET", "/proxy/3008/page").text == "of the box\n", told=boxed.logs)
 
 
 def test_what_the_server_fetches_for_the_agent_obeys_the_policy(denied: Sandbox) -> None:

@@ -10,12 +10,12 @@ from agent_sandbox import Sandbox as Client
 from tests.browser_clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
 from tests.cdp.conftest import Session
 from tests.image.conftest import new_launcher
-from tests.image.container import PROFILE, Sandbox, until
+from tests.image.container import PROFILE, Sandbox
 from tests.image.sockets import connect
 from tests.image.test_box import bash, post
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
-WAIT_SECONDS = 60.0
 SAVE = """(() => {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob(['saved'])); link.download = 'saved.txt'; link.click();
@@ -56,7 +56,7 @@ def text_of(sandbox: Sandbox, url: str) -> str:
             shown[:] = [str(client.seen("document.readyState == 'complete' ? document.body.innerText : ''", session) or "")]
             return bool(shown[0].strip())
 
-        until(shows, WAIT_SECONDS)
+        until(shows)
         close(client, target)
     return shown[0]
 
@@ -64,7 +64,7 @@ def text_of(sandbox: Sandbox, url: str) -> str:
 def close(client: Session, target: str) -> None:
     """Close a tab, and return once it is gone: what is asked of the tab in front next must not meet one that is on its way out."""
     client.result("Target.closeTarget", targetId=target)
-    until(lambda: all(page["targetId"] != target for page in client.pages()), WAIT_SECONDS)
+    until(lambda: all(page["targetId"] != target for page in client.pages()))
 
 
 def test_chromium_calls_itself_adequately_sandboxed(browsing: Sandbox) -> None:
@@ -81,7 +81,7 @@ def test_the_browser_shows_the_agents_files_and_saves_where_the_agent_sees(brows
     assert text_of(browsing, "file:///srv/page.txt").strip() == "by root"
     with devtools(browsing) as client:
         client.evaluate(SAVE, client.attach(client.pages()[0]["targetId"]))
-    until(lambda: bash(browsing, "cat ~/Downloads/saved.txt && echo more >> ~/Downloads/saved.txt")["stdout"] == "saved", WAIT_SECONDS)
+    until(lambda: bash(browsing, "cat ~/Downloads/saved.txt && echo more >> ~/Downloads/saved.txt")["stdout"] == "saved")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_person_is_refused_them_too(browsing: Sandbox) -> None:
         post(browsing, "/v1/browser/actions/batch", actions=[*keys, {"action_type": "PRESS", "key": "enter"}])
         return "This page is blocked" in browsing.request("GET", "/v1/browser/page/text").text
 
-    until(is_blocked, WAIT_SECONDS)
+    until(is_blocked)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_is_typed_is_what_a_page_gets(browsing: Sandbox, text: str) -> None
     post(browsing, "/v1/browser/page/click", selector="textarea")
     post(browsing, "/v1/browser/actions", action_type="TYPING", text=text, use_clipboard=False)
     expression = {"expression": "document.querySelector('textarea').value"}
-    until(lambda: browsing.request("POST", "/v1/browser/page/evaluate", json=expression).json()["data"] == text, WAIT_SECONDS)
+    until(lambda: browsing.request("POST", "/v1/browser/page/evaluate", json=expression).json()["data"] == text)
 
 
 def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sandbox) -> None:
@@ -130,7 +130,7 @@ def test_neither_a_link_nor_a_form_field_nor_a_policy_leads_there(browsing: Sand
     with devtools(browsing) as client:
         target = client.result("Target.createTarget", url="file:///tmp/form.html")["targetId"]
         session = client.attach(target)
-        until(lambda: client.seen("document.querySelectorAll('input').length", session) == 1, WAIT_SECONDS)
+        until(lambda: client.seen("document.querySelectorAll('input').length", session) == 1)
         field = client.result("Runtime.evaluate", session, expression="document.querySelector('input')")["result"]["objectId"]
         refused = client.command("DOM.setFileInputFiles", session, objectId=field, files=["/run/sandbox-desktop/authority"])
         assert "may not name" in refused["error"]["message"]
@@ -176,7 +176,7 @@ def test_browser_use_drives_it(start_sandbox: Start) -> None:
     browsing = start_sandbox()
     bash(browsing, "mkdir -p /tmp/site && echo '<title>Hello</title><button>Press me</button>' > /tmp/site/index.html")
     bash(browsing, "cd /tmp/site && exec setsid python3 -m http.server 8765 --bind 127.0.0.1 > /dev/null 2>&1 < /dev/null & disown")
-    until(lambda: bash(browsing, "curl -fs http://127.0.0.1:8765/")["exit_code"] == 0, WAIT_SECONDS)
+    until(lambda: bash(browsing, "curl -fs http://127.0.0.1:8765/")["exit_code"] == 0)
     drive_with_browser_use(f"ws://{browsing.name}:8080/devtools/browser/any", browsing.headers, "http://127.0.0.1:8765/")
 
 
@@ -212,9 +212,9 @@ def test_nobody_drives_it_without_signing_in(browsing: Sandbox) -> None:
 def test_a_restart_changes_policies_and_keeps_the_tabs(browsing: Sandbox) -> None:
     with devtools(browsing) as client:
         client.result("Target.createTarget", url="data:text/html,<title>Kept</title>")
-        until(lambda: "Kept" in browsing.request("GET", "/json/list").text, WAIT_SECONDS)  # it is on its way from a blank page
+        until(lambda: "Kept" in browsing.request("GET", "/json/list").text)  # it is on its way from a blank page
     post(browsing, "/v1/browser/restart", url_blocklist=["blocked.example"], locale="nl")
-    until(lambda: "Kept" in browsing.request("GET", "/json/list").text, WAIT_SECONDS)
+    until(lambda: "Kept" in browsing.request("GET", "/json/list").text)
     assert "blocked" in text_of(browsing, "http://blocked.example/").lower()
     post(browsing, "/v1/browser/restart", mode="soft")
     post(browsing, "/v1/browser/restart", url_blocklist=[], locale="en-US")
@@ -241,11 +241,11 @@ def test_a_suspended_browser_goes_on_for_whoever_asks_it(browsing: Sandbox) -> N
 def test_the_browser_comes_back_with_a_new_box(browsing: Sandbox) -> None:
     with devtools(browsing) as client:
         client.result("Target.createTarget", url="file:///tmp/after.html")
-        until(lambda: "file:///tmp/after.html" in browsing.request("GET", "/json/list").text, WAIT_SECONDS)
+        until(lambda: "file:///tmp/after.html" in browsing.request("GET", "/json/list").text)
         post(browsing, "/v1/box/restart")
         client.until_closed()
     bash(browsing, "echo '<title>After</title>' > /tmp/after.html")
-    until(lambda: "file:///tmp/after.html" in browsing.request("GET", "/json/list").text, WAIT_SECONDS)
+    until(lambda: "file:///tmp/after.html" in browsing.request("GET", "/json/list").text)
 
 
 def test_without_namespaces_and_landlock_it_does_not_start_and_says_why(start_sandbox: Start, tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from websockets.exceptions import WebSocketException
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_browser import devtools
+from tests.patience import until
 
-WAIT_SECONDS = 120.0
 TRY_SECONDS = 15.0
 """A page that lost its renderer just when it was opened answers nothing: Chromium waits for somebody to load it again."""
 KEPT = "data:text/html,<title>Kept</title>"
@@ -48,17 +48,17 @@ def keeps(sandbox: Sandbox) -> bool:
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.slow
 def test_after_a_death_the_next_try_works_and_the_tabs_are_there(mended: Sandbox, victim: str) -> None:
-    until(lambda: works(mended), WAIT_SECONDS)
+    until(lambda: works(mended))
     if not keeps(mended):
         mended.request("PUT", f"/json/new?{KEPT}")
     until(lambda: mended.exec("sh", "-c", f'kill -9 "$({VICTIMS[victim]})"').code == 0)  # one may have just ended by itself
-    until(lambda: works(mended), WAIT_SECONDS, mended.logs)
-    until(lambda: keeps(mended), WAIT_SECONDS, mended.logs)
-    until(lambda: mended.answers("/readyz"), WAIT_SECONDS)
+    until(lambda: works(mended), told=mended.logs)
+    until(lambda: keeps(mended), told=mended.logs)
+    until(lambda: mended.answers("/readyz"))
 
 
 def test_a_client_that_is_cut_off_is_told_why(mended: Sandbox) -> None:
-    until(lambda: works(mended), WAIT_SECONDS)
+    until(lambda: works(mended))
     with devtools(mended) as client:
         client.pages()
         mended.exec("sh", "-c", f'kill -9 "$({VICTIMS["chromium"]})"')
@@ -71,4 +71,4 @@ def test_a_lock_that_was_left_behind_keeps_nobody_out(start_sandbox: Callable[..
     profile = "/run/sandbox-desktop/chromium"
     script = f"mkdir -p -m 700 {profile} && ln -s elsewhere-4711 {profile}/SingletonLock && ln -s /nowhere {profile}/SingletonSocket"
     assert sandbox.exec("sh", "-c", script, user="desktop").code == 0
-    until(lambda: works(sandbox), WAIT_SECONDS, sandbox.logs)
+    until(lambda: works(sandbox), told=sandbox.logs)

@@ -12,10 +12,11 @@ import pytest
 from sandbox_server.drivers.spawn.busy_groups import BUSY_NICE
 from sandbox_server.drivers.spawn.child_setup import NICE
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
 from tests.image.test_mcp_servers import PROGRAM, SAMPLE
 from tests.image.test_terminal import opened
+from tests.patience import until
 
 FILES = {"/opt/sample_server.py": SAMPLE, "/opt/gem/mcp-servers.json": json.dumps({"mcpServers": {"sample": PROGRAM}})}
 OURS = ("sandbox_server serve", "sandbox_server stream", "sandbox_server mcp", "sandbox_server cdp", "nginx", "Xvfb", "chromium", "openbox")
@@ -96,7 +97,7 @@ def test_a_command_and_a_person_who_takes_control_are_served_while_loops_take_ev
     data(busy, "/v1/bash/sessions/create", session_id="loops")
     data(busy, "/v1/bash/exec", session_id="loops", command=SPIN, async_mode=True)
     try:
-        until(lambda: [nice for _, nice, args in programs(busy) if args.startswith("busy-loop")] == [BUSY_NICE] * 8, 120)
+        until(lambda: [nice for _, nice, args in programs(busy) if args.startswith("busy-loop")] == [BUSY_NICE] * 8)
         works: list[Callable[[], object]] = [partial(data, busy, "/v1/bash/exec", command="true"), partial(person.control, "take")]
         for work in works:
             before = time.monotonic()

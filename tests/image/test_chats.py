@@ -10,7 +10,7 @@ import pytest
 
 from tests import discord_server, slack_server, telegram_server
 from tests.discord_server import DiscordServer
-from tests.image.container import until
+from tests.patience import until
 from tests.slack_server import SlackServer
 from tests.telegram_server import TelegramServer
 

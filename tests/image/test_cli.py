@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 
 @pytest.mark.parametrize("name", ["sandbox", "aio"])
@@ -71,7 +72,7 @@ def test_the_log_says_that_it_was_the_command_line(sandbox: Sandbox) -> None:
         lines = [line for line in sandbox.logs().splitlines() if '"operation": "shell.get_session_stats"' in line]
         return [json.loads(line)["surface"] for line in lines]
 
-    until(lambda: "cli" in surfaces()[-1:], otherwise=lambda: str(surfaces()))  # the engine has a line a little later
+    until(lambda: "cli" in surfaces()[-1:], told=lambda: str(surfaces()))  # the engine has a line a little later
 
 
 def test_files_go_up_and_down_whole(sandbox: Sandbox) -> None:

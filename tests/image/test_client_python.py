@@ -14,8 +14,9 @@ import httpx
 import pytest
 
 from tests.client_wheel import unpacked_wheel
-from tests.image.container import PATIENCE_SECONDS, engine, until
+from tests.image.container import engine
 from tests.image.test_control import Person, person
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tandem import Sandbox as Client
@@ -175,7 +176,7 @@ def test_a_person_answers_and_one_who_drives_is_waited_for(client: "Client", san
         assert patient.page.goto(PAGE).title == "one"
         assert time.monotonic() - begun > 0.5
     releasing.join()
-    assert client.control.wait(5).holder is None
+    assert client.control.wait(PATIENCE_SECONDS).holder is None
 
 
 @pytest.mark.anyio

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.client_tarball import installed_tarball, run_node
-from tests.image.container import PATIENCE_SECONDS, engine, until
+from tests.image.container import engine
 from tests.image.test_control import Person, person
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
-from tests.image.container import PAINTED, until
+from tests.image.container import PAINTED
 from tests.image.test_control import Person, person
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

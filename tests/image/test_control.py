@@ -10,10 +10,10 @@ import pytest
 from websockets.sync.client import ClientConnection
 
 from sandbox_server.stream import wire
-from tests.image.container import until
 from tests.image.rfb import viewing
 from tests.image.sockets import connect
 from tests.image.test_vnc import pointer, signed_in
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -105,7 +105,7 @@ def test_an_action_waits_for_control_and_an_old_one_comes_too_late(sandbox: "San
     waiting.start()
     assert act(sandbox, "?wait=0.1").status_code == 423
     person.control("release")
-    waiting.join(30)
+    waiting.join(PATIENCE_SECONDS)
     assert [answer.status_code for answer in answers] == [200]
     stale = act(sandbox, **{"X-Control-Epoch": str(before)})
     assert (stale.status_code, stale.json()["data"]["reason"]) == (409, "stale_epoch")
@@ -119,9 +119,9 @@ def test_a_person_takes_over_in_the_middle_of_an_action(sandbox: "Sandbox", pers
     wait = {"actions": [{"action_type": "MOVE_TO", "x": 77, "y": 78}, {"action_type": "WAIT", "duration": 30}]}
     batch = threading.Thread(target=lambda: answers.append(sandbox.request("POST", "/v1/browser/actions/batch", json=wait)))
     batch.start()
-    until(lambda: pointer(sandbox) == (77, 78), within=30)
+    until(lambda: pointer(sandbox) == (77, 78))
     person.control("take")
-    batch.join(30)
+    batch.join(PATIENCE_SECONDS)
     [answer] = answers
     assert (answer.status_code, answer.json()["data"]["outcome"]) == (423, "unknown")
 
@@ -133,13 +133,13 @@ def test_a_persons_first_click_takes_control_and_the_agents_pointer_stands_still
         assert state_of(sandbox)["state"] == "agent", "a pointer that passes by takes nothing"
         viewer.point(300, 310, 1)
         viewer.point(300, 310)
-        until(lambda: state_of(sandbox)["state"] == "human", within=30)
+        until(lambda: state_of(sandbox)["state"] == "human")
         found = state_of(sandbox)
         assert found["scope"] == ["cdp", "gui"]
         viewers = [{"name": found["holder"], "role": "admin", "you": False}]
         until(lambda: state_of(sandbox)["viewers"] == viewers)  # those of an earlier test may still be on their way out
         assert act(sandbox).status_code == 423
-        until(lambda: pointer(sandbox) == (300, 310), within=30)
+        until(lambda: pointer(sandbox) == (300, 310))
         assert sandbox.request("POST", "/v1/shell/exec", json={"command": "true"}).status_code == 200
     until(lambda: (state_of(sandbox)["returning"] or {}).get("reason") == "lost")
 
@@ -149,15 +149,15 @@ def test_a_click_in_the_stream_takes_control_too(sandbox: "Sandbox", person: Per
     with connect(url, additional_headers=person.headers, proxy=None, max_size=None) as socket:
         for message in (wire.Hello(wire.VERSION, videos=False), wire.PointerInput(210, 220, 1), wire.PointerInput(210, 220, 0)):
             socket.send(wire.serialize(message))
-        until(lambda: state_of(sandbox)["state"] == "human", within=30)
-        until(lambda: pointer(sandbox) == (210, 220), within=30)
+        until(lambda: state_of(sandbox)["state"] == "human")
+        until(lambda: pointer(sandbox) == (210, 220))
         assert act(sandbox).status_code == 423
         person.control("release")
         assert act(sandbox).status_code == 200
         at = pointer(sandbox)
         socket.send(wire.serialize(wire.PointerInput(300, 310, 0)))
         socket.send(wire.serialize(wire.Ping(7)))
-        until(lambda: wire.pong(7) == socket.recv(timeout=30), within=30)
+        until(lambda: wire.pong(7) == socket.recv(timeout=PATIENCE_SECONDS))
         assert pointer(sandbox) == at, "a pointer that passes by moves nothing"
 
 
@@ -177,12 +177,12 @@ def test_an_agent_asks_a_person_and_gets_the_outcome(sandbox: "Sandbox", person:
         target=lambda: answers.append(sandbox.request("POST", "/mcp", json=call, headers={"Accept": "application/json"}))
     )
     asking.start()
-    until(lambda: person.ask("GET", "/v1/handoffs").json()["data"], within=30)
+    until(lambda: person.ask("GET", "/v1/handoffs").json()["data"])
     [shown] = person.ask("GET", "/v1/handoffs").json()["data"]
     assert sandbox.request("POST", f"/v1/handoffs/{shown['id']}/answer", json={"outcome": "done"}).status_code == 403
     assert person.ask("POST", f"/v1/handoffs/{shown['id']}/claim").status_code == 200
     assert person.ask("POST", f"/v1/handoffs/{shown['id']}/answer", json={"outcome": "done", "choice": "window"}).status_code == 200
-    asking.join(30)
+    asking.join(PATIENCE_SECONDS)
     assert '"choice":"window"' in answers[0].text.replace(" ", "").replace("\\", "")
 
 
@@ -198,7 +198,7 @@ class Devtools:
     def command(self, method: str, **params: object) -> dict[str, Any]:
         self._last += 1
         self._socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
-        while (message := json.loads(self._socket.recv(timeout=30))).get("id") != self._last:
+        while (message := json.loads(self._socket.recv(timeout=PATIENCE_SECONDS))).get("id") != self._last:
             self.heard.append(message)
         reply: dict[str, Any] = message
         return reply
@@ -225,7 +225,7 @@ def test_what_a_person_types_in_the_terminal_takes_the_shell(sandbox: "Sandbox",
     url = f"{sandbox.base_url.replace('http', 'ws')}/v1/shell/ws?session_id=both"
     with connect(url, additional_headers=person.headers, proxy=None) as socket:
         socket.send(json.dumps({"type": "input", "data": "echo of-the-person\r"}))
-        until(lambda: state_of(sandbox)["scope"] == ["shell"], within=30)
+        until(lambda: state_of(sandbox)["scope"] == ["shell"])
         assert sandbox.request("POST", "/v1/shell/write", json=WRITE).status_code == 423
         assert act(sandbox).status_code == 200, "the screen is still the agent's"
         shown = sandbox.request("POST", "/v1/shell/view", json={"id": "both"})
@@ -267,7 +267,7 @@ def test_who_has_control_outlives_the_processes_that_know_it(start_sandbox: Call
     assert sandbox.request("GET", f"/v1/handoffs/{asked}").json()["data"]["status"] == "open"
     found = state_of(sandbox)
     assert (found["holder"], found["epoch"]) == (taken["holder"], taken["epoch"])
-    until(lambda: sandbox.request("PUT", "/cdp/json/new?about:blank").status_code == 423, within=30)
+    until(lambda: sandbox.request("PUT", "/cdp/json/new?about:blank").status_code == 423)
     assert act(sandbox).status_code == 423
     assert person.control("release")["epoch"] == taken["epoch"] + 1
 
@@ -278,6 +278,6 @@ def test_a_person_who_leaves_does_not_leave_the_agent_waiting(start_sandbox: Cal
     with viewing(sandbox, person.headers) as viewer:
         viewer.point(10, 10, 1)
         viewer.point(10, 10)
-        until(lambda: state_of(sandbox)["state"] == "human", within=30)
+        until(lambda: state_of(sandbox)["state"] == "human")
         assert act(sandbox).status_code == 423
     assert act(sandbox, "?wait=60").status_code == 200

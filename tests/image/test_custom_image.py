@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.image.container import Launcher, Sandbox, engine, until
+from tests.image.container import Launcher, Sandbox, engine
+from tests.patience import until
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def test_its_operation_is_called_in_every_way(custom: Sandbox) -> None:
 
 
 def test_its_service_answers_on_its_route_behind_the_sign_in(custom: Sandbox) -> None:
-    until(lambda: custom.request("GET", "/visits/").status_code == 200, otherwise=custom.logs)
+    until(lambda: custom.request("GET", "/visits/").status_code == 200, told=custom.logs)
     first, second = (custom.request("GET", "/visits/").json() for _ in range(2))
 
     assert (first["caller"], second["visits"] - first["visits"]) == ("key", 1)

@@ -13,7 +13,7 @@ from agent_sandbox.browser import Action_Hotkey, Action_MoveTo, Action_Typing
 from agent_sandbox.errors import UnprocessableEntityError
 from PIL import Image
 
-from tests.image.container import until
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -153,7 +153,7 @@ def test_a_program_from_a_shell_shows_a_window_and_drives_nobody_else_s(
     def titles() -> list[str]:
         return [window["title"] for window in sandbox.request("GET", "/v1/screen/elements").json()["data"]["windows"]]
 
-    until(lambda: "Made in a shell" in titles(), otherwise=lambda: sandbox.run("cat", "said").stdout)
+    until(lambda: "Made in a shell" in titles(), told=lambda: sandbox.run("cat", "said").stdout)
     sandbox.request("POST", "/v1/shell/exec", json={"id": "shows", "command": "echo >&7"})
     until(lambda: "ended" in sandbox.run("cat", "said").stdout)
     assert re.fullmatch(r"XTEST 0 keyboard [123]\npicture False\nended\n", sandbox.run("cat", "said").stdout)

@@ -7,13 +7,12 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
-from tests.image.container import until
 from tests.image.rfb import Viewer, viewing
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
 
-WAIT_SECONDS = 90.0
 PARTS = {"Xvfb": "Xvfb", "the window manager": "openbox", "the message bus": "dbus-daemon", "the VNC server": "X0tigervnc"}
 
 
@@ -47,7 +46,7 @@ def pids(sandbox: "Sandbox", program: str) -> list[str]:
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.slow
 def test_the_desktop_is_whole_again_after_a_part_was_killed(own: "Sandbox", part: str) -> None:
-    until(lambda: is_whole(own), WAIT_SECONDS, own.logs)
+    until(lambda: is_whole(own), told=own.logs)
     before = pids(own, PARTS[part])
     assert len(before) == 1
     with viewing(own) as viewer:
@@ -55,7 +54,7 @@ def test_the_desktop_is_whole_again_after_a_part_was_killed(own: "Sandbox", part
         own.exec("kill", "-9", *before)
         answered = act(own)
         assert answered.status_code in (200, 503), answered.text
-        until(lambda: is_whole(own), WAIT_SECONDS, own.logs)
+        until(lambda: is_whole(own), told=own.logs)
         until(lambda: pids(own, PARTS[part]) != before)  # one that has ended is listed until it is waited for
         if part in ("Xvfb", "the VNC server"):
             assert ends(viewer)
@@ -73,13 +72,13 @@ def ends(viewer: Viewer) -> bool:
 
 
 def test_what_a_viewer_held_down_is_released_when_the_vnc_server_is_killed(own: "Sandbox") -> None:
-    until(lambda: is_whole(own), WAIT_SECONDS, own.logs)
+    until(lambda: is_whole(own), told=own.logs)
     with viewing(own) as viewer:
         viewer.point(30, 30, 1)
         viewer.pixel(0, 0)
-        until(lambda: pressed(own), WAIT_SECONDS)
+        until(lambda: pressed(own))
         own.exec("pkill", "-9", "-x", "X0tigervnc")
-        until(lambda: not pressed(own), WAIT_SECONDS)
+        until(lambda: not pressed(own))
 
 
 def pressed(sandbox: "Sandbox") -> bool:
@@ -89,12 +88,12 @@ def pressed(sandbox: "Sandbox") -> bool:
 
 
 def test_a_size_that_was_set_outlives_the_window_manager_and_the_x_server(own: "Sandbox") -> None:
-    until(lambda: is_whole(own), WAIT_SECONDS, own.logs)
+    until(lambda: is_whole(own), told=own.logs)
     own.request("POST", "/v1/browser/config", json={"resolution": {"width": 900, "height": 700}})
     try:
         for program in ("openbox", "Xvfb"):
             replace(own, program)
-            until(lambda: size(own) == ("900", "700"), WAIT_SECONDS, own.logs)
+            until(lambda: size(own) == ("900", "700"), told=own.logs)
     finally:
         own.request("POST", "/v1/browser/config", json={"resolution": {"width": 800, "height": 600}})
 
@@ -103,7 +102,7 @@ def replace(sandbox: "Sandbox", program: str) -> None:
     """Kill a program and wait until another runs."""
     before = pids(sandbox, program)
     sandbox.exec("kill", "-9", *before)
-    until(lambda: pids(sandbox, program) not in ([], before), WAIT_SECONDS, sandbox.logs)
+    until(lambda: pids(sandbox, program) not in ([], before), told=sandbox.logs)
 
 
 def size(sandbox: "Sandbox") -> tuple[str | None, str | None]:

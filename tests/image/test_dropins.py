@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.image.container import Launcher, Sandbox, engine, until
+from tests.image.container import Launcher, Sandbox, engine
+from tests.patience import PATIENCE_SECONDS, until
 
 EXAMPLES = Path(__file__).parent.parent.parent / "custom_tools"
 
@@ -39,7 +40,7 @@ def text_diff() -> Iterator[Sandbox]:
 
 
 def test_an_added_service_runs_as_the_agent_and_answers_on_its_route(clock: Sandbox) -> None:
-    until(lambda: clock.request("GET", "/clock/").status_code == 200, otherwise=clock.logs)
+    until(lambda: clock.request("GET", "/clock/").status_code == 200, told=clock.logs)
     assert clock.request("GET", "/clock/").json()["caller"] == "key"
     assert clock.exec("pgrep", "-u", "gem", "-f", "clock.py").code == 0
 
@@ -50,9 +51,9 @@ def test_an_added_route_is_behind_the_question(clock: Sandbox, path: str) -> Non
 
 
 def test_an_added_route_streams(clock: Sandbox) -> None:
-    until(lambda: clock.request("GET", "/clock/").status_code == 200, otherwise=clock.logs)
+    until(lambda: clock.request("GET", "/clock/").status_code == 200, told=clock.logs)
     with (
-        httpx.Client(timeout=30, trust_env=False) as client,
+        httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False) as client,
         client.stream("GET", f"{clock.base_url}/clock/ticks", headers=clock.headers) as ticks,
     ):
         lines = (line for line in ticks.iter_lines() if line.startswith("data: "))
@@ -61,10 +62,10 @@ def test_an_added_route_streams(clock: Sandbox) -> None:
 
 
 def test_an_added_service_that_dies_comes_back(clock: Sandbox) -> None:
-    until(lambda: clock.request("GET", "/clock/").status_code == 200, otherwise=clock.logs)
+    until(lambda: clock.request("GET", "/clock/").status_code == 200, told=clock.logs)
     before = clock.exec("pgrep", "-f", "clock.py").stdout
     assert clock.exec("pkill", "-9", "-f", "clock.py").code == 0
-    until(lambda: clock.request("GET", "/clock/").status_code == 200, otherwise=clock.logs)
+    until(lambda: clock.request("GET", "/clock/").status_code == 200, told=clock.logs)
     assert clock.exec("pgrep", "-f", "clock.py").stdout != before
 
 

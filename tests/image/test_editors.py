@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.sockets import connect
 from tests.image.test_control import Person
+from tests.patience import until
 
 ACT, REACHED = "/jupyter/api/kernels/00000000-0000-0000-0000-000000000000/interrupt", 404
 """What acts, and how JupyterLab answers it: there is no such kernel."""
 LOCAL = {"X-Forwarded-Host": "localhost:8080"}
 """A browser that reaches the gateway at this machine, where every preview has a name of its own."""
-JUPYTERLAB_LOOKS_SECONDS = 60
-"""How often JupyterLab looks whether it is idle."""
 
 
 def lab(sandbox: Sandbox, path: str) -> Any:
@@ -34,7 +33,7 @@ def start(sandbox: Sandbox, name: str) -> None:
         assert answer.status_code in (200, 504), answer.text
         return answer.status_code == 200
 
-    until(has_started, 240)
+    until(has_started)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,7 @@ def test_a_programs_first_hit_starts_an_editor_and_says_when_to_come_again(sandb
     answer = sandbox.request("GET", "/code-server/")
     assert (answer.status_code, answer.json()["message"]) == (503, "code-server is starting")
     assert 1 <= int(answer.headers["Retry-After"]) <= 5
-    until(lambda: sandbox.request("GET", "/code-server/").status_code != 503, 120)
+    until(lambda: sandbox.request("GET", "/code-server/").status_code != 503)
     sandbox.request("POST", "/v1/editors/code-server/stop").raise_for_status()
 
 
@@ -110,7 +109,7 @@ def test_the_editors_are_behind_the_gateway_s_sign_in(started: Sandbox) -> None:
 def test_jupyterlab_starts_every_python_and_runs_code_in_the_kernels_of_the_api(started: Sandbox) -> None:
     body = {"code": "shared = 41", "session_id": "shared"}
     assert started.request("POST", "/v1/jupyter/execute", json=body).json()["data"]["status"] == "ok"
-    until(lambda: lab(started, "api/kernels"), 30)
+    until(lambda: lab(started, "api/kernels"))
     kernel = lab(started, "api/kernels")[-1]["id"]
     header = {"msg_id": "m", "msg_type": "execute_request", "username": "", "session": "s", "version": "5.3", "date": ""}
     content = {"code": "shared + 1", "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
@@ -153,7 +152,7 @@ def test_a_page_of_another_name_cannot_reach_an_editor_directly(started: Sandbox
 
 @pytest.mark.slow
 def test_editors_that_nobody_uses_end(idle: Sandbox) -> None:
-    until(lambda: running(idle) == set(), 2 * JUPYTERLAB_LOOKS_SECONDS + 60)
+    until(lambda: running(idle) == set())
 
 
 def agents(sandbox: Sandbox) -> dict[str, str]:

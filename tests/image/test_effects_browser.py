@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cdp.conftest import Session
-from tests.image.container import PAINTED, until
+from tests.image.container import PAINTED
 from tests.image.rfb import viewing
 from tests.image.sockets import connect
 from tests.image.test_control import Person
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -63,7 +64,7 @@ def bank(sandbox: "Sandbox") -> str:
     """A page to sign in at, whose server tells what it was asked."""
     sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/effects.py", "content": SERVER})
     sandbox.request("POST", "/v1/bash/exec", json={"command": "python3 /home/gem/effects.py", "async_mode": True})
-    until(lambda: sandbox.run("curl", "-sf", f"{URL}seen").code == 0, 30)
+    until(lambda: sandbox.run("curl", "-sf", f"{URL}seen").code == 0)
     return URL
 
 
@@ -132,7 +133,7 @@ def test_what_was_left_learns_nothing_of_a_password_in_a_page_that_a_person_open
             for character in PASSWORD:
                 viewer.key(ord(character))
             viewer.key(RETURN)
-            until(lambda: f"pass={PASSWORD}" in seen(sandbox)[len(before) - 1 :], otherwise=lambda: seen(sandbox)[len(before) - 1 :])
+            until(lambda: f"pass={PASSWORD}" in seen(sandbox)[len(before) - 1 :], told=lambda: seen(sandbox)[len(before) - 1 :])
         told = seen(sandbox)[len(before) - 1 :]
         assert ("stolen" in told, "was-here" in told) == (False, False), told
         person.control("release")

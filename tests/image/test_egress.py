@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.egress_peers import EgressHosts
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 

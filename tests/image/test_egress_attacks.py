@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.image.container import until
 from tests.image.egress_peers import EgressHosts
 from tests.image.test_egress import USERS, connect, python, send
+from tests.patience import until
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_what_is_refused_without_a_connection_is_listed_too(silent: EgressHosts)
         found[:] = silent.sandbox.request("GET", "/v1/egress/connections", params=place).json()["data"]
         return bool(found and found[0]["port"] == 4433)
 
-    until(listed, otherwise=lambda: str(found))
+    until(listed, told=lambda: str(found))
     assert (found[0]["rule"], found[0]["protocol"], found[0]["uid"]) == ("packets", "udp", 0)
 
 

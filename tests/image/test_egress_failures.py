@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, engine, until
+from tests.image.container import Sandbox, engine
 from tests.image.egress_peers import EgressHosts, Peer, start_hosts
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 
@@ -92,7 +93,7 @@ class Attack:
     def end(self) -> dict[str, Any]:
         """Stop it, and tell what it did."""
         self._hosts.run("touch /tmp/attack-ends")
-        until(lambda: self._hosts.run("cat /tmp/attack.json").strip(), 60, lambda: self._hosts.run("cat /tmp/attack.log"))
+        until(lambda: self._hosts.run("cat /tmp/attack.json").strip(), told=lambda: self._hosts.run("cat /tmp/attack.log"))
         counts: dict[str, Any] = json.loads(self._hosts.run("cat /tmp/attack.json"))
         return counts
 
@@ -126,7 +127,7 @@ def kill(sandbox: Sandbox, command: str, rounds: int = 1) -> None:
 def test_nothing_passes_while_a_process_is_killed_fifty_times_and_it_is_soon_back(hosts: EgressHosts, command: str) -> None:
     attack = Attack(hosts)
     kill(hosts.sandbox, command, KILLS)
-    until(lambda: serves(hosts), 60, hosts.sandbox.logs)
+    until(lambda: serves(hosts), told=hosts.sandbox.logs)
     counts = attack.end()
     assert hosts.witness.heard() == []
     assert counts["passed"] == 0
@@ -140,7 +141,7 @@ def test_both_may_be_killed_at_once_and_the_spawner_too(hosts: EgressHosts) -> N
     script = "boot=$(pgrep --oldest --full '^/opt/venv/bin/python -I -m sandbox_server boot$'); "
     script += "kill -KILL $(pgrep --parent $boot --full 'sandbox_server (egress|box|spawn)$')"
     assert hosts.sandbox.exec("sh", "-c", script).code == 0
-    until(lambda: serves(hosts), 60, hosts.sandbox.logs)
+    until(lambda: serves(hosts), told=hosts.sandbox.logs)
     assert attack.end()["passed"] == 0
     assert hosts.witness.heard() == []
 
@@ -209,7 +210,7 @@ def test_switched_off_the_box_has_the_containers_network(start_sandbox: Start, w
 def test_a_policy_that_cannot_be_used_stops_the_container_and_says_where(start_sandbox: Start, policy: str, message: str) -> None:
     args = ["--volume=/var/log/gem"] if "could change" in message else []
     sandbox = start_sandbox(env={"EGRESS_POLICY": policy}, args=args, files={"/var/log/gem/policy.json": "{}"}, ready=False)
-    until(lambda: sandbox.inspect("{{.State.Running}}") == "false", 60)
+    until(lambda: sandbox.inspect("{{.State.Running}}") == "false")
     assert sandbox.inspect("{{.State.ExitCode}}") == "2"
     assert message in sandbox.logs()
 
@@ -219,7 +220,7 @@ def test_a_policy_that_breaks_later_closes_everything(start_sandbox: Start, witn
     sandbox.exec("sh", "-c", "echo '{' > /run/sandbox-egress/policy.json")
     kill(sandbox, "egress")
     until(lambda: "not allowed" in reach(sandbox, "http://evil.example/"))
-    until(lambda: doctor(sandbox)["status"] == "lost", otherwise=lambda: str(doctor(sandbox)))
+    until(lambda: doctor(sandbox)["status"] == "lost")
     assert "cannot be read" in doctor(sandbox)["detail"]
     until(lambda: "the policy cannot be read" in sandbox.logs())
 

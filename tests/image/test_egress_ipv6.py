@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import engine, until
+from tests.image.container import engine
 from tests.image.egress_peers import POLICY_FILE, EgressHosts, Peer
 from tests.image.test_egress import USERS, connect, python
+from tests.patience import until
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_what_is_allowed_is_reached_by_name_and_by_address(silent: EgressHosts, 
     def addresses() -> list[str]:
         return [each["address"] for each in silent.sandbox.request("GET", "/v1/egress/connections", params=named).json()["data"]]
 
-    until(lambda: addresses() == [silent.peer.address6], otherwise=lambda: str(addresses()))  # it is told behind the program's end
+    until(lambda: addresses() == [silent.peer.address6])  # it is told behind the program's end
 
 
 @USERS

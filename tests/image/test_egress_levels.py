@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import KEY, Launcher, Sandbox, until
+from tests.image.container import KEY, Launcher, Sandbox
 from tests.image.egress_peers import EgressHosts, Peer, deny_all_but
+from tests.patience import until
 
 ENTRY_POINT = ["/opt/venv/bin/python", "-I", "-S", "/opt/tandem/sandbox_server/boot/entrypoint.py"]
 EGRESS_CONTAINER = ["/opt/venv/bin/python", "-I", "-m", "sandbox_server", "egress-container"]
@@ -78,7 +79,7 @@ def guarded() -> Iterator[EgressHosts]:
     try:
         peer, witness = peers(launcher)
         gateway = Sandbox(launcher.beside(EGRESS_CONTAINER, *RIGHTS, *environment(EGRESS_POLICY=deny_all_but(peer))))
-        until(lambda: "the rules are made" in gateway.logs(), 60, gateway.logs)
+        until(lambda: "the rules are made" in gateway.logs(), told=gateway.logs)
         given = environment(FETCH_ALLOW="198.18.0.0/15")
         launcher.beside(ENTRY_POINT, "--cap-drop=NET_RAW", *given, network=f"container:{gateway.name}")
         gateway.wait_ready()
@@ -202,7 +203,7 @@ def test_an_egress_container_without_its_rights_does_not_start() -> None:
     launcher = new_launcher("egress-rightless")
     try:
         started = Sandbox(launcher.beside(EGRESS_CONTAINER, "--cap-drop=ALL"))
-        until(lambda: started.inspect("{{.State.Running}}") == "false", 60)
+        until(lambda: started.inspect("{{.State.Running}}") == "false")
         assert started.inspect("{{.State.ExitCode}}") == "5"
         assert "--cap-add NET_ADMIN" in started.logs()
         started.http.close()

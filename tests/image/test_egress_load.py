@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.image.container import until
 from tests.image.egress_peers import EgressHosts, deny_all_but
 from tests.image.test_egress import read_page
+from tests.patience import PATIENCE_SECONDS, until
 
 CONNECTIONS = 10_000
 SERVED_SECONDS = 10.0
@@ -75,11 +75,11 @@ def flood(hosts: EgressHosts, place: str, port: int, said: bytes = b"") -> Itera
         command = f"python3 /tmp/flood.py {CONNECTIONS // PARTS} {place} {port} '{said.hex()}' {part} >/tmp/flood.{part}.log 2>&1"
         hosts.run(f'setsid sh -c "{command}" >/dev/null 2>&1 </dev/null &')
     try:
-        until(lambda: counts(hosts)["begun"] == CONNECTIONS, 60, lambda: hosts.run("cat /tmp/flood*.log"))
+        until(lambda: counts(hosts)["begun"] == CONNECTIONS, told=lambda: hosts.run("cat /tmp/flood*.log"))
         yield
     finally:
         hosts.run("touch /tmp/flood-ends")
-        until(lambda: hosts.run("pgrep -f '[/]tmp/flood.py'") == "", 30)
+        until(lambda: hosts.run("pgrep -f '[/]tmp/flood.py'") == "")
 
 
 def counts(hosts: EgressHosts) -> dict[str, int]:
@@ -109,7 +109,7 @@ def until_said(hosts: EgressHosts, url: str, answer: str) -> None:
         said = hosts.run(f"curl -sS -m {SERVED_SECONDS:g} {url}", "gem")
         return answer in said
 
-    until(is_said, otherwise=lambda: said)
+    until(is_said, told=lambda: said)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_ten_thousand_connections_at_once_keep_no_other_user_out(silent: EgressH
             until_said(silent, url, answer)
         until(lambda: "served by peer" in read_page(silent.sandbox, "http://allowed.example/"))
         assert memory(silent) < MOST_MEMORY
-    until(lambda: open_connections(silent) < 100, 60, lambda: str(open_connections(silent)))
+    until(lambda: open_connections(silent) < 100)
     assert silent.run("curl -sS -m 20 http://allowed.example/") == "served by peer"
 
 
@@ -289,7 +289,7 @@ def test_a_change_under_load_holds_at_once_and_cuts_what_it_denies(silent: Egres
         used = pool.submit(silent.run, "python3 /tmp/use.py")
         kept = pool.submit(silent.run, f"python3 - <<'PROGRAM'\n{KEEP}\nPROGRAM")
         try:
-            until(lambda: silent.run("ls /tmp/kept").startswith("/tmp/kept"), 90)
+            until(lambda: silent.run("ls /tmp/kept").startswith("/tmp/kept"))
             cut = 0
             for number in range(CHANGES):
                 cut += put({"default": "deny", "rules": many if number % 2 else []})["cut"]
@@ -299,11 +299,11 @@ def test_a_change_under_load_holds_at_once_and_cuts_what_it_denies(silent: Egres
                 put({**allowing, "rules": [*many, *allowing["rules"]] if number % 2 else allowing["rules"]})
                 assert silent.run("curl -sS -m 20 http://allowed.example/", "gem") == "served by peer"
             assert cut >= 50
-            assert kept.result(60).split() == ["True", "True"]
+            assert kept.result(PATIENCE_SECONDS).split() == ["True", "True"]
         finally:
             put(allowing)
             silent.run("touch /tmp/use-ends")
-    counted = json.loads(used.result(60))
+    counted = json.loads(used.result(PATIENCE_SECONDS))
     assert counted["passed"] == 0
     assert counted["allowed"] > 0
     assert counted["refused"] > CHANGES

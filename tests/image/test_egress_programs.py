@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import until
 from tests.image.egress_peers import POLICY_FILE, EgressHosts, Peer
+from tests.patience import until
 
 HOSTS = ("git.example", "index.example", "registry.example", "deb.example")
 
@@ -184,7 +184,7 @@ def test_programs_work_over_tls_with_their_own_hosts_by_named_sets(
         latest = hosts.sandbox.request("GET", "/v1/egress/connections", params={"host": host, "limit": 1}).json()["data"]
         return [(each["action"], each["rule"], each["protocol"]) for each in latest]
 
-    until(lambda: listed() == [("allow", "sets", "tls")], otherwise=lambda: str(listed()))  # it is told behind the program's end
+    until(lambda: listed() == [("allow", "sets", "tls")])  # it is told behind the program's end
 
 
 def test_a_host_that_may_be_read_cannot_be_written_to(hosts: EgressHosts) -> None:
@@ -195,7 +195,7 @@ def test_a_host_that_may_be_read_cannot_be_written_to(hosts: EgressHosts) -> Non
     push = """cd /tmp/reader/clone; echo more >> file; git -c user.name=a -c user.email=a@b.example commit -qam more 2>&1
               git push origin HEAD:refs/heads/other 2>&1"""
     with policy_in_force(hosts, policy(hosts.peer, read_alone, nothing_else)):
-        until(lambda: "cloned" in hosts.run(clone, "gem"), 30, lambda: hosts.run(clone, "gem"))  # once the authority is trusted
+        until(lambda: "cloned" in hosts.run(clone, "gem"), told=lambda: hosts.run(clone, "gem"))  # once the authority is trusted
         hosts.peer.forget()
         assert "403" in (said := hosts.run(push, "gem")), said
         hidden = "curl -sS -m 20 -H 'Host: other.example' https://github.com/git/demo/repo.git/HEAD"

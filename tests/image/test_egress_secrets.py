@@ -10,7 +10,8 @@ from functools import cached_property
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Launcher, Sandbox, engine, until
+from tests.image.container import Launcher, Sandbox, engine
+from tests.patience import until
 
 HOST, OTHER = "api.example", "other.example"
 VARIABLE = "API_TOKEN"
@@ -139,7 +140,7 @@ class Brokered:
             assert reply.status_code in (200, 503), said
             return reply.status_code == 200
 
-        until(is_put, otherwise=lambda: said)
+        until(is_put, told=lambda: said)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +150,7 @@ def brokered() -> Iterator[Brokered]:
     token, declared = f"tok_{secrets.token_urlsafe(24)}", f"env-{secrets.token_hex(16)}"
     try:
         peer = launcher.beside(["/usr/bin/python3", "-c", SERVER], f"--network-alias={HOST}", f"--network-alias={OTHER}")
-        until(lambda: engine("exec", peer, "test", "-e", "/tmp/ready").code == 0, 60, lambda: engine("logs", peer).stderr)
+        until(lambda: engine("exec", peer, "test", "-e", "/tmp/ready").code == 0, told=lambda: engine("logs", peer).stderr)
         bound = {"source": {"env": VARIABLE}, "variable": VARIABLE, "bindings": [{"hosts": [HOST], "paths": ["/declared/**"]}]}
         sandbox = launcher.start(env={"SECRETS": json.dumps({"DECLARED": bound}), VARIABLE: declared})
         authority = engine("exec", peer, "cat", "/tmp/cert.pem").stdout
@@ -221,7 +222,7 @@ def test_an_audit_names_the_secret_and_never_its_value(brokered: Brokered) -> No
         events = brokered.sandbox.request("GET", "/v1/recorder/events", params={"kind": "egress", "limit": "500"}).text
         return "/v1/audited" in events
 
-    until(recorded, otherwise=lambda: events[:2000])
+    until(recorded, told=lambda: events[:2000])
     assert '"secret":"TOKEN"' in re.sub(r"\s", "", events)
     everything = brokered.sandbox.request("GET", "/v1/recorder/events", params={"limit": "1000"}).text + brokered.sandbox.logs()
     assert brokered.token not in everything
@@ -274,8 +275,8 @@ def test_a_secret_outlives_each_of_the_processes_that_hold_it(brokered: Brokered
             brokered.run(f'curl -sS -m 10 -H "X-Key: $TOKEN" https://{HOST}/v1/again')
             return brokered.last()["headers"].get("X-Key") == brokered.token  # type: ignore[attr-defined, no-any-return]
 
-        until(lambda: brokered.sandbox.request("GET", "/v1/secrets").status_code == 200, 60)
-        until(works, 60)
+        until(lambda: brokered.sandbox.request("GET", "/v1/secrets").status_code == 200)
+        until(works)
 
 
 def test_a_removed_secret_is_put_into_nothing(brokered: Brokered) -> None:

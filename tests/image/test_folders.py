@@ -10,7 +10,8 @@ import pytest
 
 from tests.archive_server import TOKEN, archive_server
 from tests.image.clouds import HOST
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 from tests.s3_server import free_port, request, s3_server
 
 Start = Callable[..., Sandbox]
@@ -43,7 +44,7 @@ def listed(sandbox: Sandbox) -> dict[str, Any]:
 
 def began(sandbox: Sandbox) -> None:
     """Wait until every folder was synchronised once."""
-    until(lambda: all(each["state"] == "synchronised" for each in listed(sandbox).values()), otherwise=lambda: str(listed(sandbox)))
+    until(lambda: all(each["state"] == "synchronised" for each in listed(sandbox).values()), told=lambda: str(listed(sandbox)))
 
 
 def sync(sandbox: Sandbox, name: str) -> dict[str, Any]:

@@ -14,8 +14,9 @@ import pytest
 
 from tests.download_server import DownloadServer, serving
 from tests.image.conftest import new_launcher
-from tests.image.container import KEY, Launcher, Sandbox, engine, until
+from tests.image.container import KEY, Launcher, Sandbox, engine
 from tests.image.test_profiles import PASSPHRASE, serve_site, visit
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 PAGE = """<title>form</title><body style="height: 5000px">
@@ -113,7 +114,7 @@ def identity(sandbox: Sandbox) -> str:
 
 def ends(sandbox: Sandbox, *reasons: str) -> None:
     """It does not start, and says why in one line."""
-    until(lambda: sandbox.inspect("{{.State.Status}}") == "exited", within=120)
+    until(lambda: sandbox.inspect("{{.State.Status}}") == "exited")
     assert sandbox.inspect("{{.State.ExitCode}}") == "7", sandbox.logs()
     [line] = [line for line in sandbox.logs().splitlines() if line.startswith("boot: SANDBOX_RESTORE:")]
     assert all(reason in line for reason in reasons), line
@@ -162,7 +163,7 @@ def test_two_sandboxes_start_from_one_archive_over_connections_that_are_cut(orig
         told = ask(sandbox, "POST", "/v1/shell/exec", id="work", command='echo "$PWD,$MARK,$KEY_TOKEN"')
         assert told["output"] == '/home/gem/deep/er,a "b" c,\n'
         assert "on-the-screen" in json.dumps(ask(sandbox, "POST", "/v1/shell/view", id="work"))
-        until(partial(is_filled, sandbox), otherwise=partial(told_values, sandbox))
+        until(partial(is_filled, sandbox), told=partial(told_values, sandbox))
         serve_site(sandbox)
         assert visit(sandbox) == "signed out"
         assert "of-the-store" not in sandbox.run("env").stdout

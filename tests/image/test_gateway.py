@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.image.container import until
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -24,7 +24,7 @@ PRIVATE = ec.generate_private_key(ec.SECP256R1())
 @pytest.fixture
 def person() -> Iterator[httpx.Client]:
     """A browser: keeps cookies, follows redirects, has no key."""
-    with httpx.Client(timeout=30, trust_env=False, follow_redirects=True, headers=HTML) as browser:
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False, follow_redirects=True, headers=HTML) as browser:
         yield browser
 
 
@@ -71,7 +71,7 @@ def test_the_agent_finds_its_own_token_and_no_other_secret(sandbox: "Sandbox") -
 
 def test_a_person_signs_in_with_a_fresh_link_and_out_again(sandbox: "Sandbox") -> None:
     link = sandbox.exec("sandbox", "sign-in", "--url", sandbox.base_url).stdout.strip()
-    with httpx.Client(timeout=30, trust_env=False, follow_redirects=True, headers=HTML) as browser:
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False, follow_redirects=True, headers=HTML) as browser:
         assert browser.get(link).status_code == 200
         assert browser.request("DELETE", f"{sandbox.base_url}/v1/session").status_code == 403, "no origin: it could be another site's"
         assert browser.request("DELETE", f"{sandbox.base_url}/v1/session", headers={"Origin": sandbox.base_url}).status_code == 204
@@ -80,7 +80,7 @@ def test_a_person_signs_in_with_a_fresh_link_and_out_again(sandbox: "Sandbox") -
 
 def test_a_ticket_for_one_path_opens_that_path_alone(sandbox: "Sandbox") -> None:
     ticket = sandbox.request("POST", "/tickets", json={"path_prefix": "/static/home", "scopes": ["view"]}).json()["ticket"]
-    with httpx.Client(timeout=30, trust_env=False) as browser:
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False) as browser:
         assert browser.get(f"{sandbox.base_url}/v1/sandbox?ticket={ticket}").status_code == 401
         assert browser.get(f"{sandbox.base_url}/static/home/home.js?ticket={ticket}").status_code == 200
         assert browser.get(f"{sandbox.base_url}/static/home/status_list.js").status_code == 200
@@ -177,7 +177,7 @@ def test_what_the_sandbox_serves_itself_cannot(sandbox: "Sandbox") -> None:
 def test_killed_processes_come_back_and_nobody_is_signed_out(mended: "Sandbox") -> None:
     link = mended.exec("sandbox", "sign-in", "--url", mended.base_url).stdout.strip()
     ticket = mended.request("POST", "/tickets").json()["ticket"]
-    with httpx.Client(timeout=30, trust_env=False, follow_redirects=True, headers=HTML) as browser:
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False, follow_redirects=True, headers=HTML) as browser:
         assert browser.get(link).status_code == 200
         for program in ("sandbox_server serve", "nginx"):
             assert mended.exec("pkill", "-9", "-f", program).code == 0

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import KEY, PATIENCE_SECONDS, Sandbox, engine, until
+from tests.image.container import KEY, Sandbox, engine
 from tests.image.test_box import bash, post
+from tests.patience import PATIENCE_SECONDS, until
 
 RUNTIME = os.environ.get("TANDEM_GVISOR_RUNTIME", "runsc")
 LOOK = """

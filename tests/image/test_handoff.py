@@ -15,11 +15,12 @@ import pytest
 from mcp_types import ElicitResult
 from playwright.sync_api import Browser, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
 from tests.image.test_view import browser_for, opened
 from tests.mail_server import Mailbox
 from tests.mcp.sdk_clients import ERAS, client_of
+from tests.patience import until
 
 NODE = "/opt/conformance/node"
 SDK = "/opt/conformance/node_modules/@modelcontextprotocol/sdk/dist/esm/client"
@@ -111,7 +112,7 @@ def look(sandbox: Sandbox, handoff: str) -> dict[str, Any]:
 def test_everybody_is_told_and_what_failed_is_tried_again(told: Sandbox, places: tuple[list[tuple[str, Any]], Mailbox, Any]) -> None:
     heard, mail, _ = places
     asked = ask(told, kind="otp", reason="The code, please", instructions="It is on your phone.")
-    until(lambda: len(look(told, asked["id"])["deliveries"]) == 6, within=30)
+    until(lambda: len(look(told, asked["id"])["deliveries"]) == 6)
     found = look(told, asked["id"])
 
     assert sorted((each["to"], each["status"]) for each in found["deliveries"]) == [

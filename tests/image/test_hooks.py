@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import KEY, Sandbox, until
+from tests.image.container import KEY, Sandbox
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 

@@ -15,8 +15,9 @@ import pytest
 
 from tests.identities import pem, stranger
 from tests.image.clouds import AwsTokenService, GitServer, GoogleTokenService, VerifyingServer, verified
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_recorder import events, last
+from tests.patience import until
 from tests.settings.test_identity import PROVIDER, ROLE, UUID
 
 PYTHON = "/opt/agents/bin/python"

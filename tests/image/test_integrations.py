@@ -11,8 +11,8 @@ import pytest
 from tests.client_wheel import unpacked_wheel
 from tests.clients.python.integrations.messages_model import Script, playing, says, uses
 from tests.examples.people import answering
-from tests.image.container import until
 from tests.image.test_control import Person, person
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

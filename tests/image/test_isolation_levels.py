@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Launcher, Sandbox, engine, until
+from tests.image.container import Launcher, Sandbox, engine
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 FORK_BOMB = """
 import os

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_box import bash, post
 from tests.image.test_control import Person
+from tests.patience import until
 
 SERVER = "mkdir -p ~/site && cd ~/site && echo served > index.html && exec python3 -m http.server 3456"
 BRIEF_SECONDS = 1.0
@@ -64,7 +65,7 @@ def test_a_pause_is_brief(working: Sandbox) -> None:
         pauses.append(checkpoint(working)["pause_ms"])
         return pauses[-1] < BRIEF_SECONDS * 1000
 
-    until(is_brief, otherwise=lambda: str(pauses))
+    until(is_brief, told=lambda: str(pauses))
 
 
 def test_a_connection_outlives_a_checkpoint(working: Sandbox) -> None:

@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_box import bash, post
+from tests.patience import until
 
 SECONDS = 60.0
 """In which a checkpoint is made or refused; nothing here is more than some MiB."""

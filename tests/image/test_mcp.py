@@ -12,7 +12,8 @@ from mcp import Client
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.anyio
 
@@ -133,7 +134,7 @@ def test_every_scenario_of_the_suite_is_decided_on(scenarios: list[str]) -> None
 async def session(sandbox: Sandbox, query: str = "") -> AsyncIterator[ClientSession]:
     """A session of the SDK's client."""
     async with (
-        httpx2.AsyncClient(headers=sandbox.headers, timeout=120) as http,
+        httpx2.AsyncClient(headers=sandbox.headers, timeout=PATIENCE_SECONDS) as http,
         streamable_http_client(f"{sandbox.base_url}/mcp{query}", http_client=http) as streams,
         ClientSession(*streams[:2]) as opened,
     ):
@@ -198,7 +199,7 @@ async def test_a_failure_is_told_to_the_agent(sandbox: Sandbox) -> None:
 
 
 async def test_the_newest_protocol_needs_no_session(sandbox: Sandbox) -> None:
-    async with httpx2.AsyncClient(headers=sandbox.headers, timeout=120) as http:
+    async with httpx2.AsyncClient(headers=sandbox.headers, timeout=PATIENCE_SECONDS) as http:
         transport = streamable_http_client(f"{sandbox.base_url}/v1/mcp", http_client=http)
         async with Client(transport) as client:
             called = await client.call_tool("sandbox_get_packages", {"language": "python"})
@@ -251,7 +252,7 @@ def test_the_mcp_process_is_back_after_it_was_killed(mended: Sandbox) -> None:
     killed = mended.exec("pkill", "-9", "-f", "sandbox_server mcp")
 
     assert killed.code == 0, killed.stderr
-    until(lambda: answers(mended, ping), otherwise=mended.logs)
+    until(lambda: answers(mended, ping), told=mended.logs)
 
 
 def answers(sandbox: Sandbox, body: dict[str, object]) -> bool:

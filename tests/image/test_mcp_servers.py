@@ -12,10 +12,10 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_mcp import session
 from tests.mcp.sdk_clients import ERAS, Person, client_of
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
 
@@ -39,7 +39,7 @@ async def test_tools_of_all_servers_are_one_list_that_a_dead_one_does_not_break(
     found = await names(with_servers, "?toolsets=all")
     for name in ("sandbox_execute_bash", "browser_navigate", "markitdown_convert_to_markdown", "chrome_devtools_take_snapshot"):
         assert name in found
-    until(lambda: state(with_servers, "broken")["state"] == "failed", 90)
+    until(lambda: state(with_servers, "broken")["state"] == "failed")
 
     assert "no/such/program" in state(with_servers, "broken")["reason"]
 
@@ -97,7 +97,7 @@ async def test_progress_and_cancelling_pass_through(with_servers: Sandbox) -> No
             await reported.wait()
         calls.cancel_scope.cancel()
 
-    until(lambda: with_servers.run("test", "-e", mark).code == 0, 90)
+    until(lambda: with_servers.run("test", "-e", mark).code == 0)
 
 
 async def test_resources_of_the_sandbox_and_of_servers_are_read(with_servers: Sandbox) -> None:
@@ -123,7 +123,7 @@ async def test_a_server_asks_the_user_and_the_model_of_who_called(with_servers: 
         answer = await client.call_tool("sample_ask", {"question": "Which colour?"})
         thought = await client.call_tool("sample_think", {"about": "colours"})
         await client.call_tool("sample_log", {"level": "warning", "text": "noted"})
-        await eventually(lambda: person.logged == ["noted"], 90)
+        await eventually(lambda: person.logged == ["noted"])
         [prompt] = (await client.list_prompts()).prompts
         greeting = await client.get_prompt(prompt.name, {"name": "ann"})
 
@@ -145,14 +145,14 @@ async def test_a_client_hears_that_a_server_came_and_what_it_follows(with_server
         return "notifications/tools/list_changed" in person.noticed
 
     async with client_of(with_servers.base_url, "legacy", with_servers.headers, **person.deaf) as client:
-        await eventually(came_and_went, 90)
+        await eventually(came_and_went)
         await client.subscribe_resource("sample://note")
 
         async def heard() -> bool:
             await client.call_tool("sample_change", {"uri": "sample://note"})
             return "notifications/resources/updated" in person.noticed
 
-        await eventually(heard, 90)
+        await eventually(heard)
     async with (
         client_of(with_servers.base_url, "2026-07-28", with_servers.headers) as client,
         client.listen(tools_list_changed=True) as listening,
@@ -166,11 +166,11 @@ async def test_a_client_hears_that_a_server_came_and_what_it_follows(with_server
 async def test_hanging_up_ends_a_tool_that_was_called_over_plain_http(with_servers: Sandbox) -> None:
     mark = "/tmp/hub-hung-up"
     await ready(with_servers)
-    async with httpx2.AsyncClient(base_url=with_servers.base_url, headers=with_servers.headers, timeout=120) as http:
+    async with httpx2.AsyncClient(base_url=with_servers.base_url, headers=with_servers.headers, timeout=PATIENCE_SECONDS) as http:
         call = asyncio.create_task(http.post("/v1/mcp/sample/tools/wait", json={"mark": mark}))
-        await eventually(lambda: with_servers.run("test", "-e", f"{mark}.begun").code == 0, 90)
+        await eventually(lambda: with_servers.run("test", "-e", f"{mark}.begun").code == 0)
         call.cancel()
-        await eventually(lambda: with_servers.run("test", "-e", mark).code == 0, 90)
+        await eventually(lambda: with_servers.run("test", "-e", mark).code == 0)
 
 
 async def test_the_devtools_of_the_image_drive_its_browser(with_servers: Sandbox) -> None:

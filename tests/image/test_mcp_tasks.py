@@ -5,7 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 
 def rpc(sandbox: Sandbox, method: str, headers: dict[str, str] | None = None, **params: Any) -> dict[str, Any]:
@@ -39,14 +40,14 @@ def test_a_command_goes_on_as_a_task_and_its_result_is_fetched_later(sandbox: Sa
 
 def test_to_cancel_a_task_stops_its_command_and_no_other(sandbox: Sandbox) -> None:
     stopped, other = start(sandbox, "sleep 4321"), start(sandbox, "sleep 4322")
-    until(lambda: runs(sandbox, "sleep 4321") and runs(sandbox, "sleep 4322"), otherwise=sandbox.logs)
+    until(lambda: runs(sandbox, "sleep 4321") and runs(sandbox, "sleep 4322"), told=sandbox.logs)
 
     assert rpc(sandbox, "tasks/cancel", taskId=stopped)["result"]["status"] == "cancelled"
 
-    until(lambda: not runs(sandbox, "sleep 4321"), otherwise=sandbox.logs)
+    until(lambda: not runs(sandbox, "sleep 4321"), told=sandbox.logs)
     assert runs(sandbox, "sleep 4322")
     rpc(sandbox, "tasks/cancel", taskId=other)
-    until(lambda: not runs(sandbox, "sleep 4322"), otherwise=sandbox.logs)
+    until(lambda: not runs(sandbox, "sleep 4322"), told=sandbox.logs)
 
 
 def test_another_token_finds_neither_the_task_nor_its_result(sandbox: Sandbox) -> None:
@@ -65,7 +66,7 @@ def test_a_command_goes_on_when_a_client_hangs_up_who_did_not_ask_for_its_end(sa
     hang_up(sandbox, "sleep 4324", {})
     hang_up(sandbox, "sleep 4325", {"X-Sandbox-Ends-With-Caller": "1"})
 
-    until(lambda: not runs(sandbox, "sleep 4325"), otherwise=sandbox.logs)
+    until(lambda: not runs(sandbox, "sleep 4325"), told=sandbox.logs)
     assert runs(sandbox, "sleep 4324")
     sandbox.exec("pkill", "-f", "-x", "sleep 4324")
 

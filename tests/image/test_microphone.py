@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tests.image.container import Sandbox, until
+from tests.image.chromium import chromium
+from tests.image.container import Sandbox
 from tests.image.test_view import give_back, opened, titles
+from tests.patience import PATIENCE_MS, until
 
-START_MS = 120_000
 """For a browser to start, on a machine that does other things."""
 HERTZ = 440
 RATE = 48000
@@ -46,11 +47,8 @@ def browser(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
     tone = tmp_path_factory.mktemp("tone") / "tone.wav"
     whistle(tone)
     fake = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", f"--use-file-for-fake-audio-capture={tone}"]
-    secure = ["--no-sandbox", "--disable-dev-shm-usage", f"--unsafely-treat-insecure-origin-as-secure={sandbox.base_url}"]
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[*secure, *fake], timeout=START_MS)
+    with chromium(f"--unsafely-treat-insecure-origin-as-secure={sandbox.base_url}", *fake) as launched:
         yield launched
-        launched.close()
 
 
 def whistle(file: Path) -> None:
@@ -95,10 +93,10 @@ def test_programs_hear_who_drives_once_they_switch_it_on_and_nobody_after_that(b
         page.locator("#driver", has_text="You drive").wait_for()
         assert spoken(page) == 0
         page.get_by_role("button", name="Microphone").click()
-        until(lambda: abs(pitch(recorded(sandbox)) - HERTZ) < 25, within=90)
+        until(lambda: abs(pitch(recorded(sandbox)) - HERTZ) < 25)
     with opened(browser, sandbox) as page:
         page.get_by_role("button", name="Microphone").click()
-        until(lambda: is_silence(recorded(sandbox)), within=90)
+        until(lambda: is_silence(recorded(sandbox)))
         assert spoken(page) == 0
 
 
@@ -113,16 +111,14 @@ def test_a_page_in_the_desktops_browser_hears_who_drives(browser: Browser, sandb
     with opened(browser, sandbox) as page:
         page.locator("tandem-view canvas").click()
         page.locator("#driver", has_text="You drive").wait_for()
-        desktops = browser.browser_type.connect_over_cdp(sandbox.base_url, headers=of_the_person(page, sandbox), timeout=START_MS)
+        desktops = browser.browser_type.connect_over_cdp(sandbox.base_url, headers=of_the_person(page, sandbox), timeout=PATIENCE_MS)
         context = desktops.contexts[0]
-        context.set_default_timeout(START_MS)
+        context.set_default_timeout(PATIENCE_MS)
         with context.new_page() as listening:
             listening.goto(f"{SECURE}/healthz")
             context.grant_permissions(["microphone"], origin=SECURE)  # that person's own: what a program grants does not count meanwhile
             listening.evaluate(LISTEN)
             page.get_by_role("button", name="Microphone").click()
-            until(
-                lambda: any(title.startswith("heard") and abs(int(title.split()[1]) - HERTZ) < 25 for title in titles(sandbox)), within=90
-            )
+            until(lambda: any(title.startswith("heard") and abs(int(title.split()[1]) - HERTZ) < 25 for title in titles(sandbox)))
         desktops.close()
         give_back(page)

@@ -16,7 +16,8 @@ from agent_sandbox import Sandbox as Client
 
 from tests.drivers.devtools.har_schema import SCHEMA
 from tests.drivers.video.mp4 import colours, loudness
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import PATIENCE_SECONDS, until
 
 SITE = "http://site.example"
 PAGE = """<!doctype html><title>Page</title><script>
@@ -39,7 +40,7 @@ class Browser:
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self.client = Client(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=sandbox.http)
-        until(lambda: sandbox.request("GET", "/cdp/json/version").status_code == 200, 60, sandbox.logs)
+        until(lambda: sandbox.request("GET", "/cdp/json/version").status_code == 200, told=sandbox.logs)
 
     def serve(self, path: str, body: str, **more: Any) -> None:
         """Have a path of the site answered."""
@@ -74,7 +75,7 @@ def browser(sandbox_with: Callable[..., Sandbox]) -> Iterator[Browser]:
     opened.serve("/page", PAGE)
     opened.serve("/data", "answered", headers={"X-Secret": "hush"})
     opened.open(f"{SITE}/page")
-    until(lambda: "answered" in opened.titles(), 30, opened.sandbox.logs)
+    until(lambda: "answered" in opened.titles(), told=opened.sandbox.logs)
     yield opened
     assert "hush" not in opened.sandbox.logs()
 
@@ -84,7 +85,7 @@ def test_a_page_gets_what_routes_answer_and_its_requests_are_logged(browser: Bro
         listed = browser.client.browser_network.get_requests(filter=f"{SITE}/data").data or [{}]
         return tuple(listed[-1].get(name) for name in ("status", "resource_type", "method"))
 
-    until(lambda: last() == (200, "fetch", "GET"), 30, lambda: str(last()))
+    until(lambda: last() == (200, "fetch", "GET"))
 
 
 def test_the_log_is_exported_as_a_valid_archive(browser: Browser, tmp_path: Path) -> None:
@@ -95,11 +96,11 @@ def test_the_log_is_exported_as_a_valid_archive(browser: Browser, tmp_path: Path
         found = {entry["request"]["url"]: entry["response"]["content"].get("text") for entry in archive["log"]["entries"]}
         return tuple(found.get(f"{SITE}/{name}") for name in ("page", "data"))
 
-    until(lambda: bodies() == (PAGE, "answered"), 30, lambda: str(bodies()))
+    until(lambda: bodies() == (PAGE, "answered"))
 
 
 def test_messages_of_the_page_are_listed_and_exported(browser: Browser, tmp_path: Path) -> None:
-    until(lambda: len(browser.client.browser_page.get_console().data or []) >= 2, 30)
+    until(lambda: len(browser.client.browser_page.get_console().data or []) >= 2)
     messages = browser.client.browser_page.get_console().data or []
     assert ("log", "hello {a: 1}") in [(message["type"], message["text"]) for message in messages]
     assert any(message["source"] == "exception" and "lost" in message["text"] for message in messages)
@@ -122,7 +123,7 @@ def test_state_is_saved_for_its_owner_alone_and_loaded(browser: Browser, tmp_pat
 def test_a_download_gets_to_the_agent(browser: Browser, tmp_path: Path) -> None:
     browser.client.browser_network.add_route(url_pattern=f"{SITE}/file", response=FILE)
     browser.open(f"{SITE}/file")
-    until(lambda: [each for each in downloads(browser) if each["state"] == "completed"], 30, browser.sandbox.logs)
+    until(lambda: [each for each in downloads(browser) if each["state"] == "completed"], told=browser.sandbox.logs)
     [download] = [each for each in downloads(browser) if each["suggested_filename"] == "report.txt"]
     assert (download["path"], download["url"]) == ("/home/gem/Downloads/report.txt", f"{SITE}/file")
     seen = browser.post("/v1/bash/exec", command="cat ~/Downloads/report.txt && rm ~/Downloads/report.txt")
@@ -135,7 +136,7 @@ def test_a_download_is_waited_for_from_before_its_click_and_after_its_end(browse
     browser.post("/v1/browser/page/navigate", url=f"{SITE}/link")
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(browser.post, "/v1/browser/page/wait", type="download", timeout=60, save_path="/tmp/first.txt")
-        until(lambda: waiting.running(), 30)
+        until(lambda: waiting.running())
         browser.post("/v1/browser/page/click", selector="a")
         assert waiting.result()["filename"] == "waited.txt"
     browser.post("/v1/browser/page/click", selector="a")
@@ -158,7 +159,7 @@ def test_a_page_is_recorded_once_or_until_it_is_stopped(browser: Browser, tmp_pa
     assert colours(browser.download("/home/gem/once.mp4", tmp_path)) == ["blue"]
 
     async def in_steps() -> list[str]:
-        async with httpx.AsyncClient(timeout=60, trust_env=False) as connections:
+        async with httpx.AsyncClient(timeout=PATIENCE_SECONDS, trust_env=False) as connections:
             client = AsyncSandbox(base_url=browser.sandbox.base_url, headers=browser.sandbox.headers, httpx_client=connections)
             answers = [await client.browser_page.record(action=action) for action in ("start", "pause", "resume", "status", "stop")]
         return [(answer.data or {})["status"] for answer in answers]
@@ -170,8 +171,8 @@ def test_a_page_that_plays_a_tone_is_heard_in_a_film_of_the_desktop(browser: Bro
     browser.serve("/tone", TONE)
     browser.post("/v1/display/record", action="start", save_path="/home/gem/tone.mp4")
     browser.open(f"{SITE}/tone")
-    until(lambda: "Tone" in browser.titles(), 30)
-    until(lambda: is_heard(browser, tmp_path), 60, browser.sandbox.logs)
+    until(lambda: "Tone" in browser.titles())
+    until(lambda: is_heard(browser, tmp_path), told=browser.sandbox.logs)
     assert browser.post("/v1/display/record", action="stop")["error"] is None
 
 
@@ -182,9 +183,9 @@ def is_heard(browser: Browser, folder: Path) -> bool:
 
 def test_rules_and_logs_are_there_after_the_browser_was_killed(browser: Browser) -> None:
     browser.sandbox.exec("sh", "-c", "pkill -9 -o -u desktop -f '[c]hromium/chromium '")
-    until(lambda: browser.sandbox.request("PUT", "/cdp/json/new?about:blank").status_code == 200, 60, browser.sandbox.logs)
+    until(lambda: browser.sandbox.request("PUT", "/cdp/json/new?about:blank").status_code == 200, told=browser.sandbox.logs)
     before = len(browser.client.browser_network.get_requests(filter=f"{SITE}/data").data or [])
-    until(lambda: is_answered(browser), 60, browser.sandbox.logs)
+    until(lambda: is_answered(browser), told=browser.sandbox.logs)
     until(lambda: len(browser.client.browser_network.get_requests(filter=f"{SITE}/data").data or []) > before)
 
 
@@ -193,7 +194,7 @@ def test_rules_hold_after_the_server_was_killed(browser: Browser) -> None:
     browser.sandbox.exec("kill", "-9", before)
     until(lambda: browser.sandbox.exec("pgrep", "-o", "-f", "sandbox_server serve").stdout.strip() not in ("", before))
     browser.sandbox.wait_ready()
-    until(lambda: is_answered(browser), otherwise=browser.sandbox.logs)
+    until(lambda: is_answered(browser), told=browser.sandbox.logs)
 
 
 def is_answered(browser: Browser) -> bool:

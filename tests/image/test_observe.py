@@ -3,7 +3,8 @@
 import gzip
 import json
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 OBSERVE = "/v1/sandbox/observe"
 
@@ -11,7 +12,7 @@ OBSERVE = "/v1/sandbox/observe"
 def test_a_live_look_sees_the_agent_s_own_processes(sandbox: Sandbox) -> None:
     session = sandbox.request("POST", "/v1/bash/exec", json={"command": "exec sleep 600", "async_mode": True}).json()["data"]
     try:
-        until(lambda: ("gem", "sleep") in seen(sandbox), within=30)
+        until(lambda: ("gem", "sleep") in seen(sandbox))
         live = sandbox.request("GET", f"{OBSERVE}/live?top_rows=5").json()["data"]
         assert len(live["top_processes"]) == 5
         assert live["cgroup"]["mem_current_bytes"] > 0
@@ -28,7 +29,7 @@ def seen(sandbox: Sandbox) -> list[tuple[str, str]]:
 
 def test_a_capture_becomes_a_report_that_can_be_downloaded_and_deleted(sandbox: Sandbox) -> None:
     started = sandbox.request("POST", f"{OBSERVE}/start", json={"interval_seconds": 0.2, "duration_seconds": 60}).json()["data"]
-    until(lambda: sandbox.request("GET", f"{OBSERVE}/status").json()["data"]["last_sample_at"], within=30)
+    until(lambda: sandbox.request("GET", f"{OBSERVE}/status").json()["data"]["last_sample_at"])
     stopped = sandbox.request("POST", f"{OBSERVE}/stop", json={}).json()["data"]
     report = sandbox.request("POST", f"{OBSERVE}/export", json={"reason": "test"}).json()["data"]
     downloaded = sandbox.request("GET", f"{OBSERVE}/reports/{report['report_id']}")

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.image.container import Sandbox
+from tests.patience import PATIENCE_SECONDS
 
 PAGE = "data:text/html," + quote(
     """<title>Shop</title><button onclick="document.title = confirm('Buy?')">Buy</button><a href="https://example.com/x">More</a>"""
@@ -16,7 +17,7 @@ PAGE = "data:text/html," + quote(
 
 @pytest.fixture
 def api(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=sandbox.base_url, headers=sandbox.headers, timeout=120, trust_env=False) as client:
+    with httpx.Client(base_url=sandbox.base_url, headers=sandbox.headers, timeout=PATIENCE_SECONDS, trust_env=False) as client:
         yield client
 
 

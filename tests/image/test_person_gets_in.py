@@ -10,9 +10,10 @@ import pytest
 
 from sandbox_server.stream.client import connect
 from tests.image.conftest import new_launcher
-from tests.image.container import Launcher, Sandbox, engine, until
+from tests.image.container import Launcher, Sandbox, engine
 from tests.image.crowds import CROWDS, IDLE, Agent
 from tests.image.rfb import viewing
+from tests.patience import until
 
 SECONDS = 5.0
 """What all of it may take."""
@@ -91,13 +92,13 @@ def test_a_person_gets_in_whatever_the_agent_takes(crowded: Sandbox, agent: Agen
         assert refused.status_code in (423, 429), refused.text
     order(crowded, person, "thaw", {})
     crowded.request("POST", "/v1/checkpoints/image/restore", json={"keep": False}).raise_for_status()
-    until(lambda: '"fine\\n"' in crowded.request("POST", "/v1/bash/exec", json={"command": "echo fine"}).text, 60)
+    until(lambda: '"fine\\n"' in crowded.request("POST", "/v1/bash/exec", json={"command": "echo fine"}).text)
 
 
 @pytest.mark.slow
 def test_a_person_and_the_command_line_get_in_whatever_comes_from_another_machine(crowded: Sandbox, launcher: Launcher) -> None:
     attacker = launcher.beside(["/opt/venv/bin/python", "-c", IDLE, crowded.name, "6000", "60"])
-    until(lambda: int((engine("logs", "--tail", "1", attacker).stdout or "0").split()[0]) >= 1000, 30)
+    until(lambda: int((engine("logs", "--tail", "1", attacker).stdout or "0").split()[0]) >= 1000)
     person = take_over(crowded)
     assert crowded.exec("sandbox", "control", "control-state", timeout=60).code == 0
     order(crowded, person, "thaw", {})

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Launcher, Sandbox, until
+from tests.image.container import Launcher, Sandbox
 from tests.image.test_box import bash, post
+from tests.patience import until
 
 ATTACK = """#!/usr/bin/python3 -I
 import ctypes, json, os, sys
@@ -169,5 +170,5 @@ def test_landlock_alone_keeps_the_keys_from_it_where_everybody_is_one_user(launc
 @pytest.mark.slow
 def test_without_the_library_that_fences_the_zygote_no_page_is_rendered(launcher: Launcher) -> None:
     broken = launcher.start(files={"/usr/lib/chromium/zygote-fence.so": "none"}, ready=False)
-    until(lambda: "the browser ended" in broken.logs(), 300)
+    until(lambda: "the browser ended" in broken.logs())
     assert broken.request("GET", "/json/version").status_code == 503

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from tests.image.container import Sandbox
+from tests.patience import PATIENCE_SECONDS
 
 PORT = 8431
 WAITED = 8432
@@ -49,7 +50,7 @@ def test_waiting_ends_when_the_port_is_there_or_the_time_is_over(served: Sandbox
 
 def test_a_link_shows_one_port_to_anybody_until_it_is_taken_back(served: Sandbox) -> None:
     made = served.request("POST", f"/v1/ports/{PORT}/share", json={"ttl": 600, "note": "for Tom"}).json()["data"]
-    with httpx.Client(follow_redirects=True, trust_env=False, timeout=30) as browser:
+    with httpx.Client(follow_redirects=True, trust_env=False, timeout=PATIENCE_SECONDS) as browser:
         page = browser.get(made["url"], headers={"Accept": "text/html"})
         again = browser.get(f"{served.base_url}/proxy/{PORT}/")
         beside = [browser.get(f"{served.base_url}{path}") for path in ("/", "/v1/sandbox", f"/proxy/{WAITED}/", "/mcp")]

@@ -13,11 +13,11 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection
 
 from sandbox_server.stream import wire
-from tests.image.container import until
 from tests.image.rfb import viewing
 from tests.image.sockets import connect
 from tests.image.test_control import Devtools, Person, state_of
 from tests.image.test_recording import download_recording, duration
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -55,7 +55,7 @@ def bank(sandbox: "Sandbox") -> str:
     sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/bank.py", "content": SERVER})
     sandbox.request("POST", "/v1/bash/exec", json={"command": "python3 /home/gem/bank.py", "async_mode": True})
     url = "http://localhost:8123/"
-    until(lambda: sandbox.run("curl", "-sf", url).code == 0, 30)
+    until(lambda: sandbox.run("curl", "-sf", url).code == 0)
     return url
 
 
@@ -125,11 +125,11 @@ def test_viewers_are_cut_off_and_shown_a_placeholder(sandbox: "Sandbox", person:
         viewing(sandbox, watcher.headers) as viewer,
     ):
         socket.send(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
-        until(lambda: socket.recv(timeout=30)[0] == wire.HELLO, 30)
+        until(lambda: socket.recv(timeout=PATIENCE_SECONDS)[0] == wire.HELLO)
         person.control("private")
         _until_rights(socket, wire.HIDDEN)
         with pytest.raises(Exception, match="private"):
-            until(lambda: viewer.pixel(0, 0) is None, 30)
+            until(lambda: viewer.pixel(0, 0) is None)
         assert person.ask("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 9, "y": 9}).status_code == 200
         person.control("public")
         assert set(_until_rights(socket, 0)) <= {wire.DESKTOP}, "meanwhile it was shown nothing"
@@ -138,7 +138,7 @@ def test_viewers_are_cut_off_and_shown_a_placeholder(sandbox: "Sandbox", person:
 def _until_rights(socket: ClientConnection, rights: int) -> list[int]:
     """The kinds of what comes before the viewer is told its rights."""
     kinds = []
-    while (message := socket.recv(timeout=30))[:2] != bytes([wire.RIGHTS, rights]):
+    while (message := socket.recv(timeout=PATIENCE_SECONDS))[:2] != bytes([wire.RIGHTS, rights]):
         assert isinstance(message, bytes)
         kinds.append(message[0])
     return kinds
@@ -175,14 +175,14 @@ def test_a_client_of_devtools_is_told_nothing_and_finds_its_way_again(sandbox: "
 
 
 def _answer(socket: ClientConnection, number: int) -> dict[str, Any]:
-    while (message := json.loads(socket.recv(timeout=30))).get("id") != number:
+    while (message := json.loads(socket.recv(timeout=PATIENCE_SECONDS))).get("id") != number:
         pass
     answer: dict[str, Any] = message
     return answer
 
 
 def _event(socket: ClientConnection, method: str) -> dict[str, Any]:
-    while (message := json.loads(socket.recv(timeout=30))).get("method") != method:
+    while (message := json.loads(socket.recv(timeout=PATIENCE_SECONDS))).get("method") != method:
         pass
     params: dict[str, Any] = message["params"]
     return params
@@ -196,17 +196,17 @@ def test_private_mode_begins_in_a_password_field_and_ends_with_control(sandbox: 
     with viewing(sandbox, person.headers) as viewer:
         viewer.point(*USER, 1)
         viewer.point(*USER)
-        until(lambda: state_of(sandbox)["state"] == "human", 30)
+        until(lambda: state_of(sandbox)["state"] == "human")
         assert not is_private(sandbox)
         viewer.point(*PASSWORD, 1)
         viewer.point(*PASSWORD)
-        until(lambda: is_private(sandbox), 30)
+        until(lambda: is_private(sandbox))
         person.control("public")
         person.control("release")
         assert not is_private(sandbox)
         viewer.point(*PASSWORD, 1)
         viewer.point(*PASSWORD)
-        until(lambda: is_private(sandbox), 30)
+        until(lambda: is_private(sandbox))
     person.control("release")
 
 
@@ -224,7 +224,7 @@ def test_a_film_shows_a_placeholder(sandbox: "Sandbox", person: Person, bank: st
     sandbox.request("POST", "/v1/browser/page/navigate", json={"url": bank})
     person.control("private")
     sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/private.mp4"})
-    until(lambda: duration(sandbox) > 1, 30)
+    until(lambda: duration(sandbox) > 1)
     sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
     person.control("release")
     with av.open(str(download_recording(sandbox, "/home/gem/private.mp4", tmp_path))) as video:
@@ -269,7 +269,7 @@ def test_in_a_fresh_window_there_is_nothing_of_the_agents_and_nobody_else_sees_i
     def seen() -> str:
         return sandbox.run("curl", "-sf", f"{url}seen").stdout
 
-    until(lambda: sandbox.run("curl", "-sf", f"{url}seen").code == 0, 30)
+    until(lambda: sandbox.run("curl", "-sf", f"{url}seen").code == 0)
     assert sandbox.request("POST", "/v1/browser/page/navigate", json={"url": f"{url}agents"}).status_code == 200
     with devtools(sandbox, page_of(sandbox)) as (client, _):
         worker = (
@@ -280,22 +280,22 @@ def test_in_a_fresh_window_there_is_nothing_of_the_agents_and_nobody_else_sees_i
         listed = sandbox.request("GET", "/cdp/json/list").json()
         state = person.control("private", fresh=True, url=f"{url}fresh")
         assert (state["fresh"], state["private"]) == (True, state["holder"])
-        until(lambda: "/said?fresh,nothing,0,0" in seen(), 30, otherwise=seen)
+        until(lambda: "/said?fresh,nothing,0,0" in seen(), told=seen)
         tabs = person.ask("GET", "/v1/browser/tabs").text
         assert "/fresh" not in tabs
         assert {each["id"] for each in person.ask("GET", "/cdp/json/list").json()} <= {each["id"] for each in listed}
         with viewing(sandbox, person.headers) as viewer:
-            until(lambda: viewer.pixel(640, 700)[:3] == GREEN, 30, otherwise=lambda: repr(viewer.pixel(640, 700)))
+            until(lambda: viewer.pixel(640, 700)[:3] == GREEN)
 
             def is_clicked() -> bool:  # a window that has just opened may get clicks and keys late
                 viewer.point(*USER, 1)
                 viewer.point(*USER)
                 return "/said?clicked,true" in seen()
 
-            until(is_clicked, 30, otherwise=seen)
+            until(is_clicked, told=seen)
             for character in "kestrel9x":
                 viewer.key(ord(character))
-            until(lambda: "/typed?9" in seen(), 30, otherwise=seen)
+            until(lambda: "/typed?9" in seen(), told=seen)
         person.control("public")
         with viewing(sandbox, sandbox.headers) as program:
             assert program.pixel(640, 700)[:3] != GREEN, "it was closed before"

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 type Start = Callable[..., Sandbox]
 
@@ -13,7 +14,6 @@ FORKED = ("mcp", "stream", "cdp")
 """Programs that the API's zygote forks at the start."""
 SHARED_KIB = 4000
 """How much memory that is not of files each of them shares at least with another process."""
-READY_SECONDS = 60
 
 
 def process(sandbox: Sandbox, program: str) -> str:
@@ -53,7 +53,7 @@ def visited(sandbox: Sandbox) -> list[str]:
 
 
 def test_nothing_is_recorded_while_nobody_acts(unused: Sandbox) -> None:
-    until(lambda: visited(unused), within=READY_SECONDS)
+    until(lambda: visited(unused))
     assert visited(unused) == ["about:blank"]
     assert unused.exec("find", "/run/sandbox-recorder/video", "-name", "*.mp4").stdout == ""
 
@@ -69,7 +69,7 @@ def test_a_program_that_was_killed_is_back_and_the_others_stay(mended: Sandbox, 
     before = process(mended, program)
     mended.exec("kill", "-9", before)
 
-    until(lambda: process(mended, program) not in ("", before), within=READY_SECONDS)
-    until(lambda: mended.answers("/readyz"), within=READY_SECONDS)
+    until(lambda: process(mended, program) not in ("", before))
+    until(lambda: mended.answers("/readyz"))
     assert command(mended, process(mended, program)) == f"/opt/venv/bin/python -I -m sandbox_server {program}"
     assert {name: process(mended, name) for name in others} == others

@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.image.conftest import new_launcher
-from tests.image.container import KEY, Launcher, Sandbox, engine, until
+from tests.image.container import KEY, Launcher, Sandbox, engine
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 PRIVATE = ec.generate_private_key(ec.SECP256R1())

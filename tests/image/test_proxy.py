@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.image.conftest import new_launcher
-from tests.image.container import Launcher, Sandbox, engine, until
+from tests.image.container import Launcher, Sandbox, engine
+from tests.patience import until
 
 PASSWORD = "p4ss-that-nobody-sees"
 SITE = "http://only.behind.example"
@@ -31,7 +32,7 @@ def upstream() -> Iterator[str]:
     serve = f"python3 -c '{SERVE}' & printf '{UPSTREAM.format(password=PASSWORD)}' >/tmp/t; exec tinyproxy -d -c /tmp/t"
     try:
         name = launcher.beside(["sh", "-ec", serve], "--add-host=only.behind.example:127.0.0.1")
-        until(lambda: engine("exec", name, "curl", "-s", "http://127.0.0.1:3128").code == 0, 30)
+        until(lambda: engine("exec", name, "curl", "-s", "http://127.0.0.1:3128").code == 0)
         yield name
     finally:
         launcher.remove()
@@ -99,7 +100,7 @@ def test_the_password_is_nowhere_that_the_agent_or_a_caller_looks(proxied: Sandb
 def test_a_mapped_host_is_answered_by_a_port_of_the_sandbox(proxied: Sandbox) -> None:
     serve = "cd $(mktemp -d) && mkdir v2 && echo 'from the port' >v2/page.txt && exec python3 -m http.server 3000 --bind 127.0.0.1"
     proxied.request("POST", "/v1/bash/exec", json={"command": serve, "async_mode": True})
-    until(lambda: curl(proxied, "http://127.0.0.1:3000/v2/page.txt"), 30)
+    until(lambda: curl(proxied, "http://127.0.0.1:3000/v2/page.txt"))
     added = proxied.request("POST", "/v1/proxy/mappings", json={"source": "*.my-app.example/v1/*", "target": ":3000/v2/"})
     try:
         assert added.status_code == 200, added.text
@@ -145,8 +146,8 @@ def test_the_proxy_is_back_after_it_was_killed(proxied: Sandbox) -> None:
     killed = proxied.exec("sh", "-c", "kill -9 $(pgrep -x haproxy) $(pgrep -x tinyproxy)")
 
     assert killed.code == 0, killed.stderr
-    until(lambda: "behind the upstream" in curl(proxied, SITE), 30, proxied.logs)
-    until(lambda: proxied.request("GET", "/v1/proxy/health").json()["data"]["healthy"], 30, proxied.logs)
+    until(lambda: "behind the upstream" in curl(proxied, SITE), told=proxied.logs)
+    until(lambda: proxied.request("GET", "/v1/proxy/health").json()["data"]["healthy"], told=proxied.logs)
 
 
 def test_its_ports_are_no_previews(proxied: Sandbox) -> None:

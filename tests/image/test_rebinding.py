@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Route, sync_playwright
+from playwright.sync_api import Browser, Route
 
+from tests.image.chromium import chromium
 from tests.image.container import Sandbox
 
-PATIENCE_MS = 60_000
 EVIL, KNOWN = "rebound.evil.example", "box.lab.example"
 MARK = "/home/gem/rebound"
 OTHERS = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets,BlockInsecurePrivateNetworkRequests"
@@ -54,12 +54,8 @@ def browser(anyones: Sandbox) -> Iterator[Browser]:
     """A browser of somebody's outside, for whom both names lead to the sandbox by now."""
     address = socket.gethostbyname(anyones.name)
     rules = f"--host-resolver-rules=MAP {EVIL} {address}, MAP {KNOWN} {address}, MAP 3000-{EVIL} {address}"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage", rules, OTHERS], timeout=2 * PATIENCE_MS
-        )
+    with chromium(rules, OTHERS) as launched:
         yield launched
-        launched.close()
 
 
 def attack(browser: Browser, authority: str) -> dict[str, Any]:
@@ -70,7 +66,6 @@ def attack(browser: Browser, authority: str) -> dict[str, Any]:
 
     with browser.new_context() as context:
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
         page.route(f"http://{authority}/attack", served)
         page.goto(f"http://{authority}/attack")
         outcomes: dict[str, Any] = page.evaluate(ATTACK, [MARK])

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from tests.image.container import KEY, until
+from tests.image.container import KEY
 from tests.image.test_control import Person
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -70,7 +71,7 @@ def test_what_a_person_does_is_told_apart_and_their_keys_are_counted(sandbox: "S
         found = events(sandbox, after=before, kind="control")
         return [(event["event"], event["actor"]["type"], event["actor"]["name"]) for event in found]
 
-    until(lambda: ("released", "person", holder) in lease(), within=30)
+    until(lambda: ("released", "person", holder) in lease())
     assert ("taken", "person", holder) in lease()
 
 
@@ -127,7 +128,7 @@ def test_an_agent_gets_a_receipt_of_what_a_person_changed(sandbox: "Sandbox") ->
         answers.append(turn(sandbox))
         return bool(answers[-1].json()["data"]["receipt"]["fields"])
 
-    until(complete, within=120)
+    until(complete)
     answer = answers[-1]
     receipt = answer.json()["data"]["receipt"]
     assert receipt["fields"] == ["Street"]
@@ -149,7 +150,7 @@ def test_the_screen_is_filmed_while_somebody_acts(sandbox: "Sandbox") -> None:
         answer = sandbox.request("GET", "/v1/recorder/video").json()["data"]
         return [film for film in answer["films"] if film["bytes"] > 1000]
 
-    until(films, within=30)
+    until(films)
     name = films()[-1]["name"]
     film = sandbox.request("GET", f"/v1/recorder/video/{name}", headers={"Range": "bytes=4-7"})
     assert (film.status_code, film.content, film.headers["content-type"]) == (206, b"ftyp", "video/mp4")

@@ -10,7 +10,7 @@ from agent_sandbox import Sandbox as Client
 from agent_sandbox.browser import Action_MoveTo
 
 from tests.drivers.video.mp4 import loudness, shown, size
-from tests.image.container import until
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -48,7 +48,7 @@ def test_the_desktop_is_recorded_into_the_agents_files(client: Client, sandbox: 
 def test_a_film_plays_although_the_server_was_killed(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox()
     sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/recording.mp4"})
-    until(lambda: duration(sandbox) > 3, 60)
+    until(lambda: duration(sandbox) > 3)
     sandbox.exec("sh", "-c", "kill -9 $(pgrep -f 'sandbox_server serve')")
     sandbox.wait_ready()
     assert shown(download_recording(sandbox, "/home/gem/recording.mp4", tmp_path))[-1].at >= 1
@@ -60,11 +60,11 @@ def duration(sandbox: "Sandbox") -> float:
 
 def test_what_the_desktop_plays_is_in_the_film(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox()
-    until(lambda: sandbox.exec("test", "-S", "/run/sandbox-desktop/pulse/native").code == 0, 30)
+    until(lambda: sandbox.exec("test", "-S", "/run/sandbox-desktop/pulse/native").code == 0)
     sandbox.request("POST", "/v1/display/record", json={"action": "start", "save_path": "/home/gem/recording.mp4"})
     player_of = ["docker", "exec", "--user", "desktop", "--env", f"PULSE_SERVER={SERVER}", sandbox.name, "sh", "-c", PLAY]
     with subprocess.Popen(player_of) as player:
-        until(lambda: max(loudness(download_recording(sandbox, "/home/gem/recording.mp4", tmp_path)), default=0) > 10000, 60, sandbox.logs)
+        until(lambda: max(loudness(download_recording(sandbox, "/home/gem/recording.mp4", tmp_path)), default=0) > 10000, told=sandbox.logs)
         player.kill()
     sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
 
@@ -76,15 +76,15 @@ def test_the_agent_has_no_way_to_the_sound(sandbox: "Sandbox") -> None:
 
 def test_the_sound_is_back_after_its_server_was_killed(mended: "Sandbox") -> None:
     ask = ("env", f"PULSE_SERVER={SERVER}", "pactl", "get-default-sink")
-    until(lambda: mended.exec(*ask, user="control").stdout == "desktop\n", 30)
+    until(lambda: mended.exec(*ask, user="control").stdout == "desktop\n")
     mended.exec("pkill", "-9", "pulseaudio")
-    until(lambda: mended.exec(*ask, user="control").stdout == "desktop\n", 30)
+    until(lambda: mended.exec(*ask, user="control").stdout == "desktop\n")
 
 
 def test_sound_that_is_left_out_leaves_the_pictures(start_sandbox: Callable[..., "Sandbox"], tmp_path: Path) -> None:
     sandbox = start_sandbox(env={"DISABLE_SOUND": "true"})
     asked = {"action": "start", "save_path": "/home/gem/recording.mp4"}
-    until(lambda: sandbox.request("POST", "/v1/display/record", json=asked).status_code in (200, 409), 30)
+    until(lambda: sandbox.request("POST", "/v1/display/record", json=asked).status_code in (200, 409))
     sandbox.request("POST", "/v1/display/record", json={"action": "stop"})
     video = download_recording(sandbox, "/home/gem/recording.mp4", tmp_path)
     assert (len(shown(video)) > 0, loudness(video)) == (True, [])

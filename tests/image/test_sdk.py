@@ -15,6 +15,7 @@ from agent_sandbox import Sandbox as BlockingSandbox
 
 from tests.image.container import Sandbox
 from tests.image.sdk.calls import SCENARIOS, Calls, Scenario
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -33,10 +34,10 @@ UNUSABLE = {"file.watch_events": "it answers a stream of events, which the SDK r
 @pytest.fixture(params=["blocking", "asynchronous"])
 async def calls(sandbox: Sandbox, request: pytest.FixtureRequest) -> AsyncIterator[Calls]:
     if request.param == "blocking":
-        with httpx.Client(timeout=120, trust_env=False) as client:
+        with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False) as client:
             yield Calls(BlockingSandbox(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=client))
     else:
-        async with httpx.AsyncClient(timeout=120, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=PATIENCE_SECONDS, trust_env=False) as client:
             yield Calls(AsyncSandbox(base_url=sandbox.base_url, headers=sandbox.headers, httpx_client=client))
 
 

@@ -15,11 +15,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from tests.image.container import until
 from tests.image.rfb import Viewer, viewing
 from tests.image.sockets import connect
 from tests.image.test_control import Person, state_of
 from tests.image.test_private import FIELD, PASSWORD, READS, page_of
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -178,7 +178,7 @@ def search_machine(sandbox: "Sandbox", haul: Haul, secret: str) -> None:
 def type_into(viewer: Viewer, sandbox: "Sandbox", text: str) -> None:
     viewer.point(*PASSWORD, 1)
     viewer.point(*PASSWORD)
-    until(lambda: state_of(sandbox)["private"], 30)
+    until(lambda: state_of(sandbox)["private"])
     for character in text:
         viewer.key(ord(character))
 
@@ -193,16 +193,16 @@ def test_nothing_that_an_agent_can_get_holds_the_password_that_a_person_typed(sa
         viewer = stack.enter_context(viewing(sandbox, person.headers))
         type_into(viewer, sandbox, secret)
         typed = {"expression": f"{VALUE}.length"}
-        until(lambda: person.ask("POST", "/v1/browser/page/evaluate", json=typed).json()["data"] == len(secret), 30)
+        until(lambda: person.ask("POST", "/v1/browser/page/evaluate", json=typed).json()["data"] == len(secret))
         assert look(sandbox, haul, spy) == {423}
         person.control("release")
         look(sandbox, haul, spy)
         person.control("private")
         viewer.key(ENTER)
-        until(lambda: bank.told, 30)
+        until(lambda: bank.told)
         assert look(sandbox, haul, spy) == {423}
         person.control("release")
-        until(lambda: b"welcome" in sandbox.request("GET", "/v1/browser/page/text").content, 30)
+        until(lambda: b"welcome" in sandbox.request("GET", "/v1/browser/page/text").content)
         look(sandbox, haul, spy)
     search_machine(sandbox, haul, secret)
     assert bank.told == [secret], "it was typed"

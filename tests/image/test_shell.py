@@ -8,7 +8,7 @@ import pytest
 from agent_sandbox import Sandbox as Client
 from agent_sandbox.core.api_error import ApiError
 
-from tests.image.container import until
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -109,8 +109,8 @@ def test_sessions_and_what_runs_in_them_outlive_a_killed_component(
     mended_client.shell.exec_command(id=name, command="read line; echo got $line; sh -c 'exit 6'", async_mode=True)
     for pid in _pids(mended, component):
         mended.exec("kill", "-9", pid)
-    until(lambda: _lists(mended, {name, f"{name}-idle"}), within=60)
-    until(lambda: _runs(mended, f"{name}-idle"), within=60)
+    until(lambda: _lists(mended, {name, f"{name}-idle"}))
+    until(lambda: _runs(mended, f"{name}-idle"))
     idle = mended_client.shell.exec_command(id=f"{name}-idle", command="echo $x $PWD").data
     mended_client.shell.write_to_process(id=name, input="it", press_enter=True)
     mended_client.shell.wait_for_process(id=name, seconds=30)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from tests.image.container import engine, until
+from tests.image.container import engine
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

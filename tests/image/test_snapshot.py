@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.image.container import KEY, Completed, Sandbox, engine, until
+from tests.image.container import KEY, Completed, Sandbox, engine
 from tests.image.test_box import bash, post
+from tests.patience import until
 
 type Start = Callable[..., Sandbox]
 NEW = "the-key-of-the-copy"

@@ -14,10 +14,10 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.client import StreamClient, connect
 from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.input.input_echo import LEFT, RIGHT, TYPED
-from tests.image.container import READY_SECONDS, until
 from tests.image.firefox import firefox
 from tests.image.test_control import return_control
 from tests.image.test_vnc import pointer, signed_in
+from tests.patience import eventually, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,10 +87,10 @@ async def test_what_is_seen_is_the_screen_bit_for_bit(own: "Sandbox") -> None:
 
 async def test_by_datagrams_too_what_is_seen_is_the_screen_bit_for_bit_and_input_arrives_once(own: "Sandbox") -> None:
     async with viewing(own, datagrams=True) as desktop:
-        await desktop.until(lambda _: desktop.by_datagrams)
+        await eventually(lambda: desktop.by_datagrams)
         seen = desktop.frames
         go(own, "<h1>By datagrams</h1><div style='height:400px;background:linear-gradient(45deg,navy,white,teal)'></div>")
-        await desktop.until(lambda _: desktop.frames > seen)
+        await eventually(lambda: desktop.frames > seen)
         await until_shown(own, desktop)
         await desktop.send(wire.PointerInput(77, 88, 0))
         await asyncio.to_thread(until, lambda: pointer(own) == (77, 88))
@@ -106,13 +106,13 @@ async def test_a_browser_sees_it_by_datagrams_on_a_page_that_is_not_secure(own: 
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
     assert own.base_url.startswith("http:")
     viewer.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
-    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(viewer, STATISTICS), 60)
+    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(viewer, STATISTICS))
     assert evaluated(viewer, "isSecureContext + ' ' + typeof VideoDecoder") == "false undefined"
     await asyncio.to_thread(until, lambda: "not encrypted" in evaluated(viewer, "document.querySelector('#missing').textContent"))
-    await asyncio.to_thread(until, lambda: screenshot(viewer).count(bytes(PURPLE)) > 100_000, 60)
+    await asyncio.to_thread(until, lambda: screenshot(viewer).count(bytes(PURPLE)) > 100_000)
     viewer.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?transport=websocket"})
-    await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(viewer, STATISTICS), 60)
-    await asyncio.to_thread(until, lambda: screenshot(viewer).count(bytes(PURPLE)) > 100_000, 60)
+    await asyncio.to_thread(until, lambda: "over a WebSocket" in evaluated(viewer, STATISTICS))
+    await asyncio.to_thread(until, lambda: screenshot(viewer).count(bytes(PURPLE)) > 100_000)
     viewer.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
 
 
@@ -132,13 +132,13 @@ async def test_a_page_that_is_not_secure_is_shown_a_video_as_a_track_and_the_exa
 ) -> None:
     ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
     viewer.request("POST", "/v1/browser/page/navigate", json={"url": f"{own.base_url}/stream/?ticket={ticket}"})
-    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(viewer, STATISTICS), 60)
+    await asyncio.to_thread(until, lambda: "over UDP" in evaluated(viewer, STATISTICS))
     await asyncio.to_thread(go, own, VIDEO)
-    await asyncio.to_thread(until, lambda: int(evaluated(viewer, VIDEO_FRAMES)) > 20, 60)
-    await asyncio.to_thread(until, lambda: evaluated(viewer, SEEN) == "1 30%", 60)
+    await asyncio.to_thread(until, lambda: int(evaluated(viewer, VIDEO_FRAMES)) > 20)
+    await asyncio.to_thread(until, lambda: evaluated(viewer, SEEN) == "1 30%")
     await asyncio.to_thread(go, own, "<body style='background:rgb(123,17,201)'>")
     await asyncio.to_thread(until, lambda: evaluated(viewer, SEEN).startswith("0 "))
-    await asyncio.to_thread(until, lambda: purple(viewer) > 600_000, otherwise=lambda: str(purple(viewer)))
+    await asyncio.to_thread(until, lambda: purple(viewer) > 600_000)
     viewer.request("POST", "/v1/browser/page/navigate", json={"url": "about:blank"})
 
 
@@ -167,9 +167,9 @@ FIELD = "<title>-</title><textarea style='position:fixed;inset:0;background:rgb(
 @pytest.mark.slow
 def test_firefox_shows_the_desktop_bit_for_bit_and_a_video_by_datagrams_and_a_person_acts_there(own: "Sandbox", tmp_path: "Path") -> None:
     """On an origin that is secure to it, at a name, with codecs that Debian has for it."""
-    ticket = own.request("POST", "/tickets", json={}).json()["ticket"]
     go(own, VIDEO)
     with firefox(tmp_path, own.name) as page:
+        ticket = own.request("POST", "/tickets", json={}).json()["ticket"]  # good for a minute, which Firefox may take to start
         page.go(f"{own.base_url}/view?lang=en&ticket={ticket}")
         page.until("document.querySelector('main').dataset.picture === 'connected'")
         page.evaluate(LISTENS)
@@ -189,8 +189,8 @@ def test_firefox_shows_the_desktop_bit_for_bit_and_a_video_by_datagrams_and_a_pe
 async def test_who_holds_control_acts_and_who_only_looks_does_not(own: "Sandbox") -> None:
     watcher = signed_in(own, scopes=["view"])
     async with viewing(own) as person, viewing(own, watcher) as looking:
-        await person.until(lambda picture: picture.rights & wire.DRIVES)
-        await looking.until(lambda picture: picture.frame)
+        await eventually(lambda: person.picture.rights & wire.DRIVES)
+        await eventually(lambda: looking.picture.frame)
         assert looking.picture.rights == 0
         await person.send(wire.PointerInput(111, 122, 0))
         await asyncio.to_thread(until, lambda: pointer(own) == (111, 122))
@@ -219,22 +219,27 @@ async def test_who_loses_the_connection_goes_on_with_what_it_has(own: "Sandbox")
         await until_shown(own, desktop)
         whole, session = desktop.received, desktop.picture.session
     async with viewing(own, before=desktop.picture) as again:
-        await again.until(lambda picture: picture.session != session)
+        await eventually(lambda: again.picture.session != session)
         await until_shown(own, again)
         assert again.received < whole / 4
 
 
+async def stops(desktop: StreamClient) -> None:
+    """Wait until the desktop is told to be gone."""
+    await eventually(lambda: not desktop.picture.running)
+
+
 async def test_a_desktop_that_dies_comes_back_to_the_same_viewers_by_either_way(own: "Sandbox") -> None:
     async with viewing(own) as one, viewing(own, datagrams=True) as other:
-        await other.until(lambda _: other.by_datagrams)
+        await eventually(lambda: other.by_datagrams)
         await one.still()
         servers = own.exec("pgrep", "-x", "Xvfb").stdout.split()
-        stopped = asyncio.gather(*(desktop.until(lambda picture: not picture.running) for desktop in (one, other)))
+        stopped = asyncio.gather(*(stops(desktop) for desktop in (one, other)))
         killed = await asyncio.to_thread(own.exec, "kill", "-KILL", *servers)  # who watches is told meanwhile
         assert killed.code == 0
         await stopped
         for desktop in (one, other):
-            await desktop.until(lambda picture: picture.running)
+            await eventually(lambda desktop=desktop: desktop.picture.running)  # type: ignore[misc] # one for each
         await asyncio.to_thread(own.wait_ready)
         for desktop in (one, other):
             await until_shown(own, desktop)
@@ -243,18 +248,18 @@ async def test_a_desktop_that_dies_comes_back_to_the_same_viewers_by_either_way(
 async def test_every_size_is_followed_by_either_way_and_shown_bit_for_bit(own: "Sandbox") -> None:
     go(own, "<h1>Sizes</h1><div style='height:300px;background:linear-gradient(45deg,red,gold,teal)'></div>")
     async with viewing(own) as one, viewing(own, datagrams=True) as other:
-        await other.until(lambda _: other.by_datagrams)
+        await eventually(lambda: other.by_datagrams)
         for size in ((3840, 2160), (1001, 703), (1280, 1024)):
             wanted = {"resolution": {"width": size[0], "height": size[1]}}
             await asyncio.to_thread(own.request, "POST", "/v1/browser/config", json=wanted)
             for desktop in (one, other):
-                await desktop.until(lambda picture, size=size: (picture.canvas.width, picture.canvas.height) == size)  # type: ignore[misc] # one for each
+                await eventually(lambda desktop=desktop, size=size: (desktop.picture.canvas.width, desktop.picture.canvas.height) == size)  # type: ignore[misc] # one for each
                 await until_shown(own, desktop)
 
 
 async def test_a_person_who_watches_is_shown_what_the_agent_does(own: "Sandbox") -> None:
     async with viewing(own, signed_in(own, scopes=["view"])) as person:
-        await person.until(lambda picture: picture.pointer is not None)
+        await eventually(lambda: person.picture.pointer is not None)
         go(own, "<body oncontextmenu='return false'>")  # a menu that is slow to open would take the clicks that come after
         for action in (
             {"action_type": "MOVE_TO", "x": 400, "y": 500},
@@ -263,18 +268,19 @@ async def test_a_person_who_watches_is_shown_what_the_agent_does(own: "Sandbox")
         ):
             await asyncio.to_thread(own.request, "POST", "/v1/browser/actions", json=action)
             if action["action_type"] == "MOVE_TO":
-                await person.until(lambda picture: picture.pointer == (400, 500))
-        await person.until(lambda picture: len(picture.echoes) >= 2)
+                await eventually(lambda: person.picture.pointer == (400, 500))
+        await eventually(lambda: len(person.picture.echoes) >= 2)
         clicked, typed = list(person.picture.echoes)[:2]
         assert ((clicked.what, clicked.at), (typed.what, typed.keys)) == ((RIGHT, (400, 500)), (TYPED, ""))
         go(own, "<button style='position:fixed;left:100px;top:100px'>here</button>")
-        async with asyncio.timeout(30):
-            while not any(
-                act.what == LEFT for act in person.picture.echoes
-            ):  # a page that is slow to say where it is has nothing told of it
-                await asyncio.to_thread(own.request, "POST", "/v1/browser/page/click", json={"selector": "button"})
-                with suppress(TimeoutError):
-                    await person.until(lambda picture: any(act.what == LEFT for act in picture.echoes), timeout=2)
+
+        async def is_told() -> bool:  # nothing is told of a page that is slow to say where it is
+            await asyncio.to_thread(own.request, "POST", "/v1/browser/page/click", json={"selector": "button"})
+            with suppress(TimeoutError):
+                await person.until(lambda picture: any(act.what == LEFT for act in picture.echoes), timeout=2)
+            return any(act.what == LEFT for act in person.picture.echoes)
+
+        await eventually(is_told)
 
 
 async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:
@@ -282,23 +288,24 @@ async def test_the_process_that_dies_comes_back(own: "Sandbox") -> None:
         await desktop.still(0.2)
         pid = own.exec("pgrep", "-f", "sandbox_server stream").stdout.split()[0]
         assert own.exec("kill", "-KILL", pid).code == 0
-    async with asyncio.timeout(READY_SECONDS):
-        while True:
-            try:
-                async with viewing(own) as again:
-                    await again.until(lambda picture: picture.frame)
-                    return
-            except (InvalidStatus, ConnectionClosed, OSError):
-                await asyncio.sleep(0.1)
+
+    async def is_shown() -> bool:
+        with suppress(InvalidStatus, ConnectionClosed, OSError):
+            async with viewing(own) as again:
+                await eventually(lambda: again.picture.frame)
+                return True
+        return False
+
+    await eventually(is_shown)
 
 
 async def test_a_persons_first_click_takes_control_and_the_agent_is_refused(own: "Sandbox") -> None:
     person = signed_in(own)
     async with viewing(own, person) as desktop:
-        await desktop.until(lambda picture: picture.rights == wire.MAY_ACT)
+        await eventually(lambda: desktop.picture.rights == wire.MAY_ACT)
         await desktop.send(wire.PointerInput(40, 50, 0))
         await desktop.send(wire.PointerInput(40, 50, 1))
-        await desktop.until(lambda picture: picture.rights == wire.MAY_ACT | wire.DRIVES)
+        await eventually(lambda: desktop.picture.rights == wire.MAY_ACT | wire.DRIVES)
         await desktop.send(wire.PointerInput(60, 70, 0))
         await asyncio.to_thread(until, lambda: pointer(own) == (60, 70))
         refused = own.request("POST", "/v1/browser/actions", json={"action_type": "MOVE_TO", "x": 1, "y": 1})
@@ -306,4 +313,4 @@ async def test_a_persons_first_click_takes_control_and_the_agent_is_refused(own:
         assert own.request("GET", "/v1/control").json()["data"]["state"] == "human"
         http = {"Cookie": person["Cookie"], "Origin": own.base_url}
         assert own.http.post(f"{own.base_url}/v1/control/release", headers=http).status_code == 200
-        await desktop.until(lambda picture: picture.rights == wire.MAY_ACT)
+        await eventually(lambda: desktop.picture.rights == wire.MAY_ACT)

@@ -10,8 +10,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection
 
-from tests.image.container import until
 from tests.image.sockets import connect
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -29,7 +29,7 @@ class Person:
     def receive(self, kind: str) -> dict[str, Any]:
         """The next message of a kind; output on the way is kept in `seen`."""
         while True:
-            message: dict[str, Any] = json.loads(self.connection.recv(timeout=30))
+            message: dict[str, Any] = json.loads(self.connection.recv(timeout=PATIENCE_SECONDS))
             if message["type"] == "output":
                 self.seen += message["data"]
             if message["type"] == kind:
@@ -145,7 +145,7 @@ def test_a_session_that_is_gone_is_said_and_the_socket_closed(sandbox: "Sandbox"
         assert person.receive("error")["data"] == "Session closed"
     url = f"{sandbox.base_url.replace('http', 'ws')}/v1/shell/ws?session_id={person.session}"
     with connect(url, additional_headers=sandbox.headers, proxy=None) as connection:
-        refused = json.loads(connection.recv(timeout=30))
+        refused = json.loads(connection.recv(timeout=PATIENCE_SECONDS))
 
     assert refused == {"type": "error", "data": "Session not found"}
 

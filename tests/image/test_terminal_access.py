@@ -10,6 +10,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from tests.patience import PATIENCE_SECONDS
+
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
 
@@ -61,7 +63,7 @@ def refusal(sandbox: "Sandbox", headers: dict[str, str]) -> int:
 
 def signed_in(link: str) -> str:
     """The cookie of a browser that followed a link."""
-    with httpx.Client(timeout=30, trust_env=False, follow_redirects=True, headers={"Accept": "text/html"}) as browser:
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False, follow_redirects=True, headers={"Accept": "text/html"}) as browser:
         assert browser.get(link).status_code == 200
         return "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 Start = Callable[..., Sandbox]
 

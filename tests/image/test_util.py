@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
+from tests.patience import until
 
 URL = "/v1/util/convert_to_markdown"
 SERVER = """
@@ -23,7 +24,7 @@ def site(sandbox: Sandbox) -> str:
     """A web server of the agent's."""
     command = f"python3 -c '{SERVER}'"
     sandbox.request("POST", "/v1/bash/exec", json={"command": command, "async_mode": True})
-    until(lambda: sandbox.run("curl", "-fs", "http://127.0.0.1:3141/").code == 0, 30)
+    until(lambda: sandbox.run("curl", "-fs", "http://127.0.0.1:3141/").code == 0)
     return "http://127.0.0.1:3141"
 
 

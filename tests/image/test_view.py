@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.chromium import chromium
+from tests.image.container import Sandbox
 from tests.image.test_control import return_control
 from tests.image.test_vnc import pointer
+from tests.patience import PATIENCE_SECONDS, until
 
-PATIENCE_MS = 30_000
 FIELD = """<title>-</title><textarea style='position:fixed;inset:0;background:rgb(34,102,170)' onfocus='document.title="ready"'
  oninput='document.title=value'></textarea>"""
 
@@ -93,11 +94,8 @@ def browser(sandbox: Sandbox) -> Iterator[Browser]:
 @contextmanager
 def browser_for(sandbox: Sandbox) -> Iterator[Browser]:
     """A browser of the person's own, to which the sandbox is as good as encrypted."""
-    arguments = ["--no-sandbox", "--disable-dev-shm-usage", f"--unsafely-treat-insecure-origin-as-secure={sandbox.base_url}"]
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
+    with chromium(f"--unsafely-treat-insecure-origin-as-secure={sandbox.base_url}") as launched:
         yield launched
-        launched.close()
 
 
 @contextmanager
@@ -105,8 +103,6 @@ def opened(browser: Browser, sandbox: Sandbox, query: str = "", language: str = 
     """The page of somebody who signed in, who lets go at the end; an error of its scripts fails the test."""
     with browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | context)) as made:
         page = made.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        expect.set_options(timeout=PATIENCE_MS)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(f"{sandbox.base_url}/view?lang={language}&api_key={sandbox.api_key}{query}")
@@ -159,15 +155,15 @@ def test_a_person_sees_the_desktop_takes_it_by_a_click_types_and_gives_it_back(b
     go(sandbox, FIELD)
     with opened(browser, sandbox) as page:
         picture = page.locator("tandem-view canvas")
-        until(lambda: colour(picture) == (34, 102, 170), within=30)
+        until(lambda: colour(picture) == (34, 102, 170))
         expect(page.locator("#driver")).to_have_text("The agent drives")
         picture.click()
         expect(page.locator("#driver")).to_have_text("You drive")
-        until(lambda: "ready" in titles(sandbox), within=30, otherwise=lambda: input_state(page, sandbox))
+        until(lambda: "ready" in titles(sandbox), told=lambda: input_state(page, sandbox))
         page.keyboard.type("Typed by hand, 3 < 4")
-        until(lambda: "Typed by hand, 3 < 4" in titles(sandbox), within=30, otherwise=lambda: input_state(page, sandbox))
+        until(lambda: "Typed by hand, 3 < 4" in titles(sandbox), told=lambda: input_state(page, sandbox))
         page.keyboard.insert_text("日本語 ü")
-        until(lambda: "Typed by hand, 3 < 4日本語 ü" in titles(sandbox), within=30)
+        until(lambda: "Typed by hand, 3 < 4日本語 ü" in titles(sandbox))
         give_back(page)
         assert sandbox.request("GET", "/v1/control").json()["data"]["state"] == "agent"
 
@@ -176,21 +172,21 @@ def test_what_is_copied_is_carried_both_ways_with_its_form(browser: Browser, san
     go(sandbox, RICH)
     with opened(browser, sandbox, permissions=["clipboard-read", "clipboard-write"]) as page:
         picture = page.locator("tandem-view canvas")
-        until(lambda: colour(picture) == (34, 102, 170), within=30)
+        until(lambda: colour(picture) == (34, 102, 170))
         picture.click()
         expect(page.locator("#driver")).to_have_text("You drive")
-        until(lambda: "ready" in titles(sandbox), within=30, otherwise=lambda: input_state(page, sandbox))
+        until(lambda: "ready" in titles(sandbox), told=lambda: input_state(page, sandbox))
         page.evaluate(
             """() => navigator.clipboard.write([new ClipboardItem({
                 "text/plain": new Blob(["bold ü"], { type: "text/plain" }), "text/html": new Blob(["<b>bold ü</b>"], { type: "text/html" })
             })])"""
         )
         page.keyboard.press("Control+v")
-        until(lambda: "<b>bold ü</b>" in titles(sandbox), within=30)
+        until(lambda: "<b>bold ü</b>" in titles(sandbox))
         page.evaluate("navigator.clipboard.writeText('-')")
         page.keyboard.press("Control+a")
         page.keyboard.press("Control+c")
-        until(lambda: "text/html" in page.evaluate(TYPES), within=30)
+        until(lambda: "text/html" in page.evaluate(TYPES))
 
 
 def test_a_file_that_is_dropped_is_among_the_downloads(browser: Browser, sandbox: Sandbox) -> None:
@@ -214,7 +210,7 @@ def test_fingers_click_open_menus_and_scroll_and_as_on_a_trackpad_move_the_point
     go(sandbox, TOUCHED)
     with opened(browser, sandbox, **PHONE) as page:
         picture = page.locator("tandem-view canvas")
-        until(lambda: colour(picture) == (34, 102, 170), within=30)
+        until(lambda: colour(picture) == (34, 102, 170))
         fingers = Fingers(page)
         fingers.tap(0.5, 0.5)
         expect(page.locator("#driver")).to_have_text("You drive")
@@ -222,16 +218,16 @@ def test_fingers_click_open_menus_and_scroll_and_as_on_a_trackpad_move_the_point
         fingers.drag(0.5, 0.5, 0.6, 0.5)
         start = pointer(sandbox)
         fingers.drag(0.5, 0.5, 0.6, 0.5)
-        until(lambda: pointer(sandbox)[0] > start[0], within=30)
+        until(lambda: pointer(sandbox)[0] > start[0])
         page.locator("#trackpad").click()
         fingers.tap(0.25, 0.5)
-        until(lambda: any("click" in title for title in titles(sandbox)), within=30)
-        until(lambda: abs(pointer(sandbox)[0] - 320) < 8, within=30)
+        until(lambda: any("click" in title for title in titles(sandbox)))
+        until(lambda: abs(pointer(sandbox)[0] - 320) < 8)
         fingers.down(0.3, 0.6)
-        until(lambda: any("menu" in title for title in titles(sandbox)), within=30)
+        until(lambda: any("menu" in title for title in titles(sandbox)))
         fingers.up()
         fingers.scroll(0.5, 0.3)
-        until(lambda: any("scrolled" in title for title in titles(sandbox)), within=30)
+        until(lambda: any("scrolled" in title for title in titles(sandbox)))
 
 
 def test_nothing_stays_pressed_after_a_viewer_has_vanished(browser: Browser, sandbox: Sandbox) -> None:
@@ -239,10 +235,10 @@ def test_nothing_stays_pressed_after_a_viewer_has_vanished(browser: Browser, san
         page.locator("tandem-view canvas").hover()
         page.mouse.down()
         page.keyboard.down("Shift")
-        until(lambda: pressed(sandbox) == {"button", "key"}, within=30, otherwise=lambda: input_state(page, sandbox))
+        until(lambda: pressed(sandbox) == {"button", "key"}, told=lambda: input_state(page, sandbox))
         again = page.context.new_page()
         page.close()
-        until(lambda: pressed(sandbox) == set(), within=30)
+        until(lambda: pressed(sandbox) == set())
         again.goto(f"{sandbox.base_url}/view?lang=en")
         expect(again.locator("#driver")).to_have_text(re.compile("^(You drive|The agent drives)$"))  # it returns to the agent by itself
         if again.locator("#driver").inner_text() == "You drive":
@@ -257,7 +253,7 @@ def test_the_desktops_sound_is_heard_by_who_asks_for_it(browser: Browser, sandbo
             view = page.locator("tandem-view")
             assert view.evaluate("view => view.heard") == 0
             page.get_by_role("button", name="Sound").click()
-            until(lambda: view.evaluate("view => view.heard") > 50, within=30)
+            until(lambda: view.evaluate("view => view.heard") > 50)
     finally:
         sandbox.exec("kill", pid)
 
@@ -290,7 +286,7 @@ def test_a_person_does_what_the_agent_asks(browser: Browser, sandbox: Sandbox) -
         card.get_by_role("button", name="Done", exact=True).click()
         expect(card).to_have_count(0)
         expect(page.locator("#driver")).to_have_text("The agent drives")
-    waiting.join(30)
+    waiting.join(PATIENCE_SECONDS)
     assert (answers[0]["status"], answers[0]["outcome"], answers[0]["note"]) == ("closed", "done", "It is signed in.")
 
 
@@ -304,7 +300,7 @@ def test_somebody_who_was_let_in_by_a_link_is_disconnected_at_once(browser: Brow
         page.get_by_role("button", name="Close").click()
         guest.get_by_label("Your name").fill("Mia")
         guest.get_by_role("button", name="Join").click()
-        guest.locator("main[data-picture=connected]").wait_for(timeout=PATIENCE_MS)
+        guest.locator("main[data-picture=connected]").wait_for()
         page.locator("#viewers").click()
         watching = page.locator("#bar-viewers li", has_text="Mia")
         expect(watching).to_contain_text("Can watch")
@@ -317,8 +313,6 @@ def test_somebody_who_was_let_in_by_a_link_is_disconnected_at_once(browser: Brow
 
 STILL = "<title>-</title><h1>Still</h1><div style='height:900px;background:linear-gradient(45deg,red,gold,teal)'></div>"
 SIZED = "view => [view.size.width, view.size.height]"
-EXACT_SECONDS = 120.0
-"""To compare a large screen takes a busy machine long, each time."""
 COPIED = """({ canvas }) => {
     const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
     copy.getContext("2d").drawImage(canvas, 0, 0);
@@ -347,12 +341,12 @@ def test_a_desktop_of_3840x2160_is_exact_to_viewers_of_two_sizes_and_so_is_what_
             resize(sandbox, 3840, 2160)
             for page in (large, small):
                 until(lambda page=page: page.locator("tandem-view").evaluate(SIZED) == [3840, 2160])  # type: ignore[misc] # one for each
-                until(lambda page=page: is_exact(page, sandbox), within=EXACT_SECONDS)  # type: ignore[misc]
+                until(lambda page=page: is_exact(page, sandbox))  # type: ignore[misc]
         finally:
             resize(sandbox, 1280, 1024)
         for page in (large, small):
             until(lambda page=page: page.locator("tandem-view").evaluate(SIZED) == [1280, 1024])  # type: ignore[misc]
-            until(lambda page=page: is_exact(page, sandbox), within=EXACT_SECONDS)  # type: ignore[misc]
+            until(lambda page=page: is_exact(page, sandbox))  # type: ignore[misc]
 
 
 FRAMED = """() => new Promise((done) => {
@@ -375,7 +369,7 @@ def test_a_page_that_frames_the_desktop_is_told_what_happens_and_says_how_it_is_
 def test_without_the_stream_the_desktop_is_seen_through_vnc(browser: Browser, sandbox: Sandbox) -> None:
     go(sandbox, FIELD)
     with opened(browser, sandbox, "&picture=vnc") as page:
-        until(lambda: colour(page.locator("#screen canvas")) == (34, 102, 170), within=30)
+        until(lambda: colour(page.locator("#screen canvas")) == (34, 102, 170))
         page.route("**/stream/", lambda route: route.fulfill(status=404))
         page.goto(f"{sandbox.base_url}/view?lang=en")
         page.locator("main[data-picture=connected]").wait_for()

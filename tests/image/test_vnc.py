@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.image.container import until
 from tests.image.rfb import viewing
 from tests.image.sockets import connect
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox
@@ -134,4 +134,4 @@ def test_vnc_that_is_left_out_is_said_to_be_so(start_sandbox: Callable[..., "San
         connect(f"{sandbox.base_url.replace('http', 'ws')}/websockify", additional_headers=sandbox.headers, proxy=None) as connection,
         pytest.raises(ConnectionClosed, match="not running"),
     ):
-        connection.recv(timeout=30)
+        connection.recv(timeout=PATIENCE_SECONDS)

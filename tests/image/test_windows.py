@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.image.container import until
 from tests.image.test_control import Person, person
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.image.container import Sandbox

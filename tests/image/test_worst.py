@@ -20,12 +20,13 @@ from websockets.sync.client import ClientConnection
 from Xlib import X
 
 from sandbox_server.stream import wire
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.guest import EXTENSIONS
 from tests.image.sockets import connect
 from tests.image.test_control import Person
 from tests.image.test_microphone import is_silence, recorded
 from tests.image.test_private import _until_rights
+from tests.patience import PATIENCE_SECONDS, until
 
 UDP_PORT = 5004
 SERVER = (Path(__file__).parent.parent / "mcp" / "hostile_server.py").read_text("utf-8")
@@ -171,7 +172,7 @@ def watching(sandbox: Sandbox, who: Person) -> Iterator[ClientConnection]:
     stream = f"{sandbox.base_url.replace('http', 'ws')}/stream/socket"
     with connect(stream, additional_headers=who.headers, proxy=None, max_size=None) as opened:
         opened.send(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
-        until(lambda: opened.recv(timeout=30)[0] == wire.HELLO, 30)
+        until(lambda: opened.recv(timeout=PATIENCE_SECONDS)[0] == wire.HELLO)
         yield opened
 
 
@@ -250,5 +251,5 @@ def counted(sandbox: Sandbox, what: str, wanted: int) -> int:
         found[0] = int(answer.json()["data"])
         return found[0] >= wanted
 
-    until(is_there, otherwise=lambda: f"{what} is {found[0]}")
+    until(is_there, told=lambda: f"{what} is {found[0]}")
     return found[0]

@@ -10,11 +10,12 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from sandbox_server.stream import wire
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.rfb import viewing
 from tests.image.sockets import connect
 from tests.image.test_control import Devtools, Person, state_of
 from tests.image.test_vnc import pointer
+from tests.patience import PATIENCE_SECONDS, until
 
 type Write = Callable[[Sandbox], httpx.Response]
 
@@ -114,17 +115,17 @@ def test_what_a_program_has_open_carries_no_input(session: Sandbox, person: Pers
     with viewing(session) as viewer, terminal as typing, stream as stream_client:
         stream_client.send(wire.serialize(wire.Hello(wire.VERSION, videos=False)))
         viewer.point(200, 210)
-        until(lambda: pointer(session) == (200, 210), within=30)
+        until(lambda: pointer(session) == (200, 210))
         person.control("take")
         viewer.point(300, 310, 1)
         viewer.key(0x61)
         viewer.pixel(0, 0)
         for message in (wire.PointerInput(320, 330, 1), wire.Ping(9)):
             stream_client.send(wire.serialize(message))
-        until(lambda: wire.pong(9) == stream_client.recv(timeout=30), within=30)
+        until(lambda: wire.pong(9) == stream_client.recv(timeout=PATIENCE_SECONDS))
         typing.send(json.dumps({"type": "input", "data": "touch /tmp/of-the-program\r"}))
         typing.send(json.dumps({"type": "the end"}))
-        until(lambda: "the end" in str(typing.recv(timeout=30)), within=30)
+        until(lambda: "the end" in str(typing.recv(timeout=PATIENCE_SECONDS)))
         assert pointer(session) == (200, 210)
         assert state_of(session)["state"] == "human"
         person.control("release")
@@ -141,11 +142,11 @@ def test_who_takes_it_in_the_middle_is_alone_and_what_was_held_is_released_once(
     answers: list[httpx.Response] = []
     agent = threading.Thread(target=lambda: answers.append(session.request("POST", "/v1/browser/actions/batch", json=drag)))
     agent.start()
-    until(lambda: title(session) == "- mousedown", within=30)
+    until(lambda: title(session) == "- mousedown")
     person.control("take")
-    agent.join(30)
+    agent.join(PATIENCE_SECONDS)
     assert (answers[0].status_code, answers[0].json()["data"]["outcome"]) == (423, "unknown")
-    until(lambda: title(session) == "- mousedown mouseup", within=30)
+    until(lambda: title(session) == "- mousedown mouseup")
     person.control("release")
     session.request("POST", "/v1/browser/actions", json=MOVE).raise_for_status()
     assert title(session) == "- mousedown mouseup"
@@ -171,7 +172,7 @@ def title(sandbox: Sandbox) -> str:
 )
 def test_a_devtools_method_that_acts_is_refused(session: Sandbox, person: Person, method: str, params: dict[str, Any]) -> None:
     session.show(PAGE)
-    until(lambda: title(session) == "-", within=30)
+    until(lambda: title(session) == "-")
     page = next(target for target in session.request("GET", "/cdp/json/list").json() if target["type"] == "page")
     with connect(page["webSocketDebuggerUrl"], additional_headers=session.headers, proxy=None, max_size=None) as socket:
         client = Devtools(socket)
@@ -194,7 +195,7 @@ def test_a_dialog_that_a_person_has_before_them_is_answered_by_nobody_else(sessi
     person.control("take")
     click = {"action_type": "CLICK", "x": 400, "y": 500}
     assert person.ask("POST", "/v1/browser/actions", json=click).status_code == 200
-    until(lambda: session.request("GET", "/v1/browser/page/text").status_code == 409, within=30)
+    until(lambda: session.request("GET", "/v1/browser/page/text").status_code == 409)
     reads = [session.request("GET", f"/v1/browser/page/{what}") for what in ("text", "html", "elements")]
     assert {(read.status_code, read.json()["data"]["reason"]) for read in reads} == {(409, "dialog")}
     assert session.request("GET", "/v1/browser/screenshot").status_code == 200

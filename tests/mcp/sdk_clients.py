@@ -9,6 +9,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CreateMessageResult, ElicitResult, TextContent
 
+from tests.patience import PATIENCE_SECONDS
+
 ERAS = ("legacy", "2026-07-28")
 """Protocol versions with sessions, and the one without."""
 
@@ -59,7 +61,7 @@ class Person:
 async def client_of(url: str, era: str, headers: dict[str, str], **options: Any) -> AsyncIterator[Client]:
     """A client of a protocol version."""
     async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=60))
+        http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=PATIENCE_SECONDS))
         yield await stack.enter_async_context(
             Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=era, cache=None, **options)
         )

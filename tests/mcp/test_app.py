@@ -3,10 +3,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
+
+from tests.patience import PATIENCE_SECONDS, until
 
 SERVE = """
 import sys
@@ -22,18 +23,18 @@ def connects(path: Path) -> bool:
         return probe.connect_ex(str(path)) == 0
 
 
-def test_the_process_serves_on_its_socket_before_the_api_is_up_and_ends_when_told(tmp_path: Path, until: Callable[..., None]) -> None:
+def test_the_process_serves_on_its_socket_before_the_api_is_up_and_ends_when_told(tmp_path: Path) -> None:
     place = tmp_path / "mcp.sock"
     process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE)
     try:
-        until(lambda: connects(place), within=30)
-        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(place)), base_url="http://mcp", timeout=30) as client:
+        until(lambda: connects(place))
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(place)), base_url="http://mcp", timeout=PATIENCE_SECONDS) as client:
             body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             answers = [client.post(path, json=body, headers={"X-Sandbox-Caller": "test"}) for path in ("/mcp", "/v1/mcp")]
             missing = client.post("/elsewhere", json=body)
     finally:
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert [json.loads(answer.content) for answer in answers] == [{"jsonrpc": "2.0", "id": 1, "result": {}}] * 2
     assert missing.status_code == 404

@@ -18,7 +18,7 @@ from sandbox_server.mcp.servers.registry import ServerRegistry
 from sandbox_server.mcp.servers.upstreams import UpstreamServers
 from tests.mcp import sample_server
 from tests.mcp.conftest import InProcessConnector
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

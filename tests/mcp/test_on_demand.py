@@ -4,7 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -84,7 +84,7 @@ async def test_a_request_that_is_given_up_does_not_keep_it_from_being_made() -> 
     assert made.events == ["made", "opened", "asked", "closed"]
 
 
-async def test_one_that_cannot_be_made_ends_the_process(monkeypatch: pytest.MonkeyPatch, until: Callable[..., None]) -> None:
+async def test_one_that_cannot_be_made_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     raised: list[int] = []
     monkeypatch.setattr(signal, "raise_signal", raised.append)
 

@@ -6,8 +6,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
@@ -35,6 +34,7 @@ from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.credentials import Credentials
 from sandbox_server.settings import AuthSettings as AuthSettings
 from sandbox_server.settings import GatewaySettings as GatewaySettings
+from tests.patience import PATIENCE_SECONDS, until
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "the-key-of-the-tests"
@@ -86,14 +86,6 @@ class Echo:
             await socket.send(message)
 
 
-def wait(true: Callable[[], object], within: float = 30.0) -> None:
-    """Return once `true()` holds; fail after `within` seconds."""
-    deadline = time.monotonic() + within
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.005)
-
-
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.socket() as probe:
@@ -112,12 +104,12 @@ class Server:
     def start(self) -> None:
         """Serve; returns once it does."""
         self._thread.start()
-        wait(lambda: self._server.started)
+        until(lambda: self._server.started)
 
     def stop(self) -> None:
         """Stop and wait."""
         self._server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(PATIENCE_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -172,7 +164,7 @@ class Gateway:
             (self.folder / f"run/sandbox/{name}.sock").unlink(missing_ok=True)
         with self.log.open("ab") as log:
             self._nginx = subprocess.Popen(["nginx", "-c", str(self.folder / "nginx/nginx.conf")], stdout=log, stderr=log)
-        wait(self.accepts)
+        until(self.accepts)
 
     def accepts(self) -> bool:
         """Whether the public port accepts connections."""
@@ -197,13 +189,13 @@ class Gateway:
         """End it without a chance to clean up."""
         assert self._nginx is not None
         self._nginx.kill()
-        self._nginx.wait(30)
+        self._nginx.wait(PATIENCE_SECONDS)
 
     def stop(self) -> None:
         """Stop both."""
         if self._nginx is not None:
             self._nginx.terminate()
-            self._nginx.wait(30)
+            self._nginx.wait(PATIENCE_SECONDS)
         if self.api is not None:
             self.api.stop()
 
@@ -232,7 +224,7 @@ class Gateway:
 
     def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> "Answer":
         """One request, its body read."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         connection.putrequest(method, path, skip_host="Host" in (headers or {}), skip_accept_encoding=True)
         for name, value in ((headers or {}) | ({"Content-Length": str(len(body))} if body is not None else {})).items():
             connection.putheader(name, value)

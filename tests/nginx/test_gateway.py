@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.attacks import SOCKET
-from tests.conftest import until
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.nginx.conftest import Gateway

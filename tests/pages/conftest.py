@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.image.chromium import chromium
 from tests.image.container import Sandbox
 
-PATIENCE_MS = 30_000
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 KEEP_MESSAGES = """() => {
@@ -23,16 +23,12 @@ KEEP_MESSAGES = """() => {
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser of the person's own, outside of the sandbox."""
-    expect.set_options(timeout=PATIENCE_MS)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 def sign_in(context: BrowserContext, sandbox: Sandbox) -> Page:
     """A page of a person who signed in by the key."""
-    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.goto(f"{sandbox.base_url}/healthz?api_key={sandbox.api_key}")
     return page

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.image.container import Sandbox
-from tests.pages.conftest import DESKTOP, PATIENCE_MS, PHONE
+from tests.pages.conftest import DESKTOP, PHONE
 from tests.pages.every_page import PAGES, WEB, folders, show
 
 AXE = Path("/opt/lint/node_modules/axe-core/axe.min.js")
@@ -65,7 +65,6 @@ class Visitors:
         return self._pages[key]
 
     def _enter(self, context: BrowserContext, *, signed_in: bool) -> Page:
-        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         if signed_in:
             page.goto(f"{self._sandbox.base_url}/v1/docs?api_key={self._sandbox.api_key}")

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.image.container import Completed, Sandbox, until
+from tests.image.container import Completed, Sandbox
 from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_in
 from tests.pages.network_site import Site, egress, policy_kept, policy_of, put_policy, serve_site
 from tests.pages.test_access import AXE, LOOKS, RUN
+from tests.patience import until
 
 PATHS = ("/", "/view", "/terminal", "/files", "/recorder", "/v1/docs", "/stream/", "/vnc/index.html")
 NOTIFIED = """
@@ -184,7 +185,7 @@ def test_what_nobody_answers_is_denied_and_that_is_said(browser: Browser, start_
             expect(card_of(page, site)).to_be_visible()
             until(lambda: ended)
             denied = "It was denied: nobody answered in time."
-            until(lambda: any(denied in told for told in messages(page)), otherwise=lambda: f"It told {messages(page)}.")
+            until(lambda: any(denied in told for told in messages(page)), told=lambda: f"It told {messages(page)}.")
         assert ended[0].code != 0
         expect(page.locator(".approval")).to_have_count(0)
 

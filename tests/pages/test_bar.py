@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.image.container import Sandbox
 
-PATIENCE_MS = 30_000
 PAGES = {
     "/": "Home",
     "/view": "Live",
@@ -31,9 +30,7 @@ OVERLAID = """Array.from(document.querySelectorAll('main, footer')).some((part) 
 def signed_in(browser: Browser, sandbox: Sandbox, **context: Any) -> Iterator[BrowserContext]:
     """A browser whose person signed in, to a sandbox that an agent has called."""
     sandbox.request("GET", "/v1/sandbox").raise_for_status()
-    expect.set_options(timeout=PATIENCE_MS)
     with browser.new_context(**context) as made:
-        made.set_default_timeout(PATIENCE_MS)
         made.new_page().goto(f"{sandbox.base_url}/v1/docs?api_key={sandbox.api_key}")
         yield made
 

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.client_tarball import installed_tarball
-from tests.image.container import Sandbox, until
-from tests.pages.conftest import PATIENCE_MS
+from tests.image.container import Sandbox
+from tests.patience import until
 
 PAGE = """<!doctype html><title>mine</title><style>tandem-view { width: 800px; height: 640px }</style>
 <script type="module">
@@ -45,7 +45,6 @@ def test_the_element_shows_the_desktop_and_types_on_a_page_of_another_origin(
     socket = f"{sandbox.base_url.replace('http', 'ws', 1)}/stream/socket?ticket={ticket}"
     (folder / "index.html").write_text(PAGE % socket)
     with browser.new_context() as context:
-        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.goto(address)
         page.locator("body[data-state=connected]").wait_for()

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, FrameLocator, Page, expect
 
-from tests.image.container import Sandbox, until
-from tests.pages.conftest import DESKTOP, PATIENCE_MS, keep_messages, messages
+from tests.image.container import Sandbox
+from tests.pages.conftest import DESKTOP, keep_messages, messages
 from tests.pages.relay import Relay, stalled
+from tests.patience import until
 
 FIELD = "data:text/html,<title>-</title><textarea style='position:fixed;inset:0' autofocus oninput='document.title=value'></textarea>"
 SLOW, STALLED = "Connection is slow", "Reconnecting… your input is not sent"
@@ -40,7 +41,6 @@ def relay(sandbox: Sandbox) -> Iterator[Relay]:
 def context(browser: Browser, sandbox: Sandbox, relay: Relay) -> Iterator[BrowserContext]:
     """A person's browser behind the relay, signed in."""
     with browser.new_context(**DESKTOP, locale="en-US") as made:
-        made.set_default_timeout(PATIENCE_MS)
         page = made.new_page()
         page.goto(f"{relay.base_url}/v1/docs?api_key={sandbox.api_key}")
         yield made
@@ -62,7 +62,7 @@ def until_typed(sandbox: Sandbox, text: str) -> None:
     def tabs() -> str:
         return sandbox.request("GET", "/v1/browser/tabs").text
 
-    until(lambda: f'"{text}"' in tabs(), otherwise=tabs)
+    until(lambda: f'"{text}"' in tabs(), told=tabs)
 
 
 def act(page: Page, sandbox: Sandbox, place: Page | FrameLocator) -> None:
@@ -82,7 +82,7 @@ def when(page: Page, since: float, **wanted: str) -> float:
         found.extend(each["at"] for each in notices if each["at"] >= since and wanted.items() <= each.items())
         return bool(found)
 
-    until(is_told, otherwise=lambda: str(page.evaluate("window.notices")))
+    until(is_told, told=lambda: str(page.evaluate("window.notices")))
     return found[0]
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.pages.conftest import DESKTOP, sign_in
+from tests.patience import until
 
 DOT = "getComputedStyle(document.querySelector('#driver'), '::before').backgroundColor"
 EDGE = "getComputedStyle(document.querySelector('main')).borderTopColor"
@@ -44,7 +45,7 @@ def assert_colour(page: Page, variable: str) -> None:
     def colours() -> tuple[str, str, str]:
         return page.evaluate(DOT), page.evaluate(EDGE), page.evaluate(COLOUR, variable)
 
-    until(lambda: len(set(colours())) == 1, otherwise=lambda: str(colours()))
+    until(lambda: len(set(colours())) == 1)
 
 
 def test_a_driver_has_one_colour_in_the_bar_and_around_the_screen(driving: Page, second: Page, sandbox: Sandbox) -> None:

@@ -15,9 +15,10 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
-from tests.pages.conftest import DESKTOP, PATIENCE_MS, PHONE, sign_in
+from tests.pages.conftest import DESKTOP, PHONE, sign_in
+from tests.patience import until
 
 NODE = "/opt/conformance/node"
 MAX_WEIGHT = 60 << 10
@@ -315,7 +316,7 @@ def test_home_weighs_less_than_sixty_kibibytes(browser: Browser, sandbox: Sandbo
         loaded: list[str] = []
         page.on("requestfinished", lambda request: loaded.append(request.url))
         page.goto(f"{sandbox.base_url}/")
-        expect(page.locator("#acts li").first).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.locator("#acts li").first).to_be_visible()
         expect(page.locator("#lines")).to_be_visible()
         expect(page.locator("#protections")).not_to_be_empty()
         files = {url for url in loaded if "/static/" in url or url == f"{sandbox.base_url}/"}

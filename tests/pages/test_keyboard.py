@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.pages.every_page import PAGES, show
+from tests.patience import until
 
 SCREENS = ("view", "stream", "vnc")
 HINT = "Press Enter to control, Ctrl+Alt+Backspace to leave"

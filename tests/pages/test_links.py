@@ -6,8 +6,9 @@ import time
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.pages.conftest import DESKTOP, sign_in
+from tests.patience import until
 
 USED = "This link was already used, or has expired. Ask for a new one."
 DESIGNED = "getComputedStyle(document.querySelector('main')).borderRadius"

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.image.container import Completed, Sandbox, until
+from tests.image.container import Completed, Sandbox
 from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_in
 from tests.pages.network_site import EVERY_VERSION, PRIVATE, SLOW, Site, egress, policy_kept, policy_of, put_policy, serve_site
 from tests.pages.test_access import AXE, LOOKS, RUN
+from tests.patience import until
 
 SCROLL_WIDTH = "document.documentElement.scrollWidth"
 MAX_KEPT = 300

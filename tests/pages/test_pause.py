@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
+from tests.patience import until
 
 LOOP = "while true; do date +%s.%N >> /tmp/ticks; sleep 0.1; done"
 PAGES = ("/", "/view", "/terminal")

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from websockets.sync.client import connect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
+from tests.patience import PATIENCE_SECONDS, until
 
-PATIENCE_MS = 30_000
 COVERED_SECONDS = 3.0
 """Within so long after private mode began the recording is covered."""
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -30,8 +30,6 @@ def recorder(browser: Browser, sandbox: Sandbox, at: float | None = None, langua
     """The page of somebody who signed in; an error of its scripts fails the test."""
     with browser.new_context(**({"viewport": {"width": 1440, "height": 900}, "timezone_id": "Europe/Berlin"} | context)) as made:
         page = made.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        expect.set_options(timeout=PATIENCE_MS)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(f"{sandbox.base_url}/recorder?api_key={sandbox.api_key}")
@@ -65,16 +63,16 @@ def took_over(sandbox: Sandbox) -> dict[str, Any]:
     person.ask("POST", f"/v1/handoffs/{asked}/answer", json={"outcome": "done"})
     pictures = pictures_of_before(sandbox)
     taken = person.control("take")
-    until(lambda: pictures_of_before(sandbox) > pictures, within=30)  # none is kept where it became private meanwhile
+    until(lambda: pictures_of_before(sandbox) > pictures)  # none is kept where it became private meanwhile
     person.ask("POST", "/v1/browser/page/click", json={"selector": "#street"})
     person.ask("POST", "/v1/browser/page/type", json={"text": "Main Street"})
     person.ask("POST", "/v1/file/write", json={"file": "/home/gem/of-the-person.txt", "content": "x"})
     person.control("private")
     hidden = time.time()
-    until(lambda: time.time() > hidden + COVERED_SECONDS + 2, within=30)
+    until(lambda: time.time() > hidden + COVERED_SECONDS + 2)
     person.control("public")
     person.control("release", note="street filled in")
-    until(lambda: any(each["receipt"]["began_at"] < hidden < each["at"] for each in events(sandbox, kind="receipt")), within=30)
+    until(lambda: any(each["receipt"]["began_at"] < hidden < each["at"] for each in events(sandbox, kind="receipt")))
     person.control("freeze")
     person.control("thaw")
     person.ask("POST", "/tickets", json={"scopes": ["view"], "ttl": 600})
@@ -115,7 +113,7 @@ def test_a_receipt_opens_with_the_pictures_of_before_and_after(browser: Browser,
         row(page, "changed 2 things: field Street").click()
         pictures = page.locator(".detail img")
         expect(pictures).to_have_count(2)
-        until(lambda: all(one.evaluate("(picture) => picture.naturalWidth > 0") for one in pictures.all()), within=30)
+        until(lambda: all(one.evaluate("(picture) => picture.naturalWidth > 0") for one in pictures.all()))
         expect(page.locator(".detail")).to_contain_text("Part of it was private")
         expect(page.locator(".detail")).to_contain_text("street filled in")
 
@@ -127,7 +125,7 @@ def test_private_time_is_a_band_and_the_picture_of_before_is_covered(browser: Br
         expect(page.locator("#covered")).to_contain_text("had hidden the screen")
         bands = page.locator(".lane .private")
         assert bands.count() >= page.locator(".lane").count()
-        until(lambda: any((band.bounding_box() or {"width": 0})["width"] >= 2 for band in bands.all()), within=10)
+        until(lambda: any((band.bounding_box() or {"width": 0})["width"] >= 2 for band in bands.all()))
     assert shade_at(sandbox, moment) == pytest.approx((40, 44, 48), abs=12), (
         "the recording itself is covered, although the screen stood still"
     )
@@ -151,8 +149,8 @@ def test_a_terminal_that_merely_stood_open_is_nobody_acting(browser: Browser, sa
     person = Person(sandbox)
     address = sandbox.base_url.replace("http", "ws")
     with connect(f"{address}/v1/shell/ws", additional_headers=person.headers) as terminal:
-        terminal.recv(timeout=30)
-    until(lambda: [each for each in events(sandbox, after=before) if each.get("operation") == "shell.terminal"], within=30)
+        terminal.recv(timeout=PATIENCE_SECONDS)
+    until(lambda: [each for each in events(sandbox, after=before) if each.get("operation") == "shell.terminal"])
     [opened] = [each for each in events(sandbox, after=before) if each.get("operation") == "shell.terminal"]
     assert (opened["kind"], opened["socket"]) == ("call", True)
     with recorder(browser, sandbox) as page:
@@ -167,14 +165,14 @@ def test_it_opens_at_the_last_recording_and_plays_from_any_row(browser: Browser,
         play.click()
         expect(play).to_have_text("Pause")
         row(page, "took control").click()
-        until(lambda: is_true_of_the_video(page), within=30)
+        until(lambda: is_true_of_the_video(page))
         page.locator("#speed label").last.click()
         if play.inner_text() == "Pause":
-            until(lambda: page.locator("video").evaluate("(video) => video.playbackRate") == 4, within=10)
+            until(lambda: page.locator("video").evaluate("(video) => video.playbackRate") == 4)
         play.evaluate(STAND_STILL)
         expect(play).to_have_text("Play")
         row(page, "Agent ran echo said before it failed").click()
-        until(lambda: is_true_of_the_video(page), within=30)
+        until(lambda: is_true_of_the_video(page))
         expect(play).to_have_text("Play")
 
 

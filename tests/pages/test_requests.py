@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
 from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_in
+from tests.patience import PATIENCE_SECONDS, until
 
 CONFIRM = {"kind": "confirm", "reason": "Place the order for 12.90?"}
 PATHS = ("/", "/view", "/terminal", "/recorder", "/v1/docs", "/stream/", "/vnc/index.html")
@@ -73,7 +74,7 @@ def acme(sandbox: Sandbox) -> str:
     """A page to sign in at, of a server in the box."""
     sandbox.request("POST", "/v1/file/write", json={"file": "/home/gem/acme.py", "content": SERVER})
     sandbox.request("POST", "/v1/bash/exec", json={"command": "python3 /home/gem/acme.py", "async_mode": True})
-    until(lambda: sandbox.run("curl", "-sf", ORIGIN).code == 0, 30)
+    until(lambda: sandbox.run("curl", "-sf", ORIGIN).code == 0)
     return f"{ORIGIN}/"
 
 
@@ -330,5 +331,5 @@ def test_an_agent_that_waits_goes_on_as_soon_as_it_is_answered(person: Page, san
     waiting = threading.Thread(target=lambda: answers.append(sandbox.request("POST", "/v1/handoffs", json=asked).json()["data"]))
     waiting.start()
     card.get_by_role("button", name="Yes, go ahead").click()
-    waiting.join(30)
+    waiting.join(PATIENCE_SECONDS)
     assert [(each["outcome"], each["confirmed"], each["answered_in"]) for each in answers] == [("done", True, "view")]

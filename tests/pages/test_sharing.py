@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.image.test_control import Person
-from tests.pages.conftest import DESKTOP, PATIENCE_MS, PHONE, keep_messages, messages, sign_in
+from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_in
+from tests.patience import until
 
 SCROLL_WIDTH = "document.documentElement.scrollWidth"
 
@@ -56,7 +57,6 @@ def close(page: Page) -> None:
 def guest_by(browser: Browser, link: str, name: str = "", **context: Any) -> Iterator[Page]:
     """The page of a guest who came by a link."""
     with browser.new_context(**(DESKTOP | context)) as made:
-        made.set_default_timeout(PATIENCE_MS)
         page = made.new_page()
         page.goto(link)
         if name:

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.image.container import Sandbox, engine, until
+from tests.image.container import Sandbox, engine
+from tests.patience import until
 
-PATIENCE_MS = 30_000
 DESK, PHONE = (1440, 900), (390, 844)
 
 RELEASE = """fetch("/v1/control/release", {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"})
@@ -37,7 +37,6 @@ def signed_in_pages(browser: Browser, sandbox: Sandbox) -> Iterator[Opener]:
     def opened(size: tuple[int, int] = DESK, path: str = "/terminal", **options: Any) -> Iterator[Page]:
         with browser.new_context(viewport={"width": size[0], "height": size[1]}, storage_state=state, **options) as context:
             page = context.new_page()
-            page.set_default_timeout(PATIENCE_MS)
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.goto(f"{sandbox.base_url}{path}")
             yield page
@@ -75,17 +74,17 @@ def sessions(sandbox: Sandbox) -> dict[str, Any]:
 
 
 def connected(page: Page) -> None:
-    expect(page.locator("#connection")).to_have_text("Connected", timeout=PATIENCE_MS)
+    expect(page.locator("#connection")).to_have_text("Connected")
 
 
 def shows(page: Page, text: str) -> None:
     """Wait until the terminal shows a text."""
-    expect(page.locator(".xterm-rows")).to_contain_text(text, timeout=PATIENCE_MS)
+    expect(page.locator(".xterm-rows")).to_contain_text(text)
 
 
 def chosen(page: Page, title: str) -> None:
     """Wait until the session that is shown is called so."""
-    expect(page.locator("#sessions option:checked")).to_have_text(title, timeout=PATIENCE_MS)
+    expect(page.locator("#sessions option:checked")).to_have_text(title)
 
 
 def test_the_page_shows_the_agents_session_and_what_runs_there(sandbox: Sandbox, person: Opener) -> None:
@@ -109,7 +108,7 @@ def test_eight_openings_leave_no_session_and_the_agent_goes_on(sandbox: Sandbox,
 
 def test_before_there_is_a_session_none_is_made_and_the_agents_first_is_shown_at_once(sandbox: Sandbox, person: Opener) -> None:
     with person() as page:
-        expect(page.get_by_role("heading", name="No terminal is open yet")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.get_by_role("heading", name="No terminal is open yet")).to_be_visible()
         assert sessions(sandbox) == {}
         run(sandbox, "echo the first command")
         shows(page, "the first command")
@@ -123,7 +122,7 @@ def test_a_new_session_is_made_by_its_button_and_goes_unused_with_the_page(sandb
         page.get_by_role("button", name="New session").click()
         chosen(page, "You · ~")
         assert len(sessions(sandbox)) == 2
-    until(lambda: list(sessions(sandbox)) == [agents], 60)
+    until(lambda: list(sessions(sandbox)) == [agents])
 
 
 def test_as_many_pages_as_people_may_open_leave_the_agent_its_sessions_and_the_next_a_choice(sandbox: Sandbox, person: Opener) -> None:
@@ -136,7 +135,7 @@ def test_as_many_pages_as_people_may_open_leave_the_agent_its_sessions_and_the_n
         late = pages.enter_context(person())
         connected(late)
         late.get_by_role("button", name="New session").click()
-        expect(late.get_by_role("heading", name="All terminals are in use")).to_be_visible(timeout=PATIENCE_MS)
+        expect(late.get_by_role("heading", name="All terminals are in use")).to_be_visible()
         late.get_by_role("button", name="You · ~", exact=True).click()
         connected(late)
         assert f"session_id={made[0]}" in late.url
@@ -150,10 +149,10 @@ def test_where_the_agent_types_is_told_and_one_click_away(sandbox: Sandbox, pers
         chosen(page, "You · ~")
         run(sandbox, "cd /usr; echo followed")
         told = page.locator("#elsewhere")
-        expect(told).to_contain_text("Agent is typing in another session: Agent · /usr", timeout=PATIENCE_MS)
+        expect(told).to_contain_text("Agent is typing in another session: Agent · /usr")
         told.get_by_role("button", name="Show").click()
         shows(page, "followed")
-        expect(told).to_be_hidden(timeout=PATIENCE_MS)
+        expect(told).to_be_hidden()
 
 
 def test_a_session_is_closed_from_the_page_after_a_question_where_something_runs(sandbox: Sandbox, person: Opener) -> None:
@@ -181,7 +180,7 @@ def test_what_the_agent_writes_into_a_title_is_text_of_bounded_length(sandbox: S
         page.on("dialog", lambda dialog: pytest.fail(dialog.message))
         connected(page)
         entry = page.locator("#sessions option:checked")
-        expect(entry).to_contain_text("(running)", timeout=PATIENCE_MS)
+        expect(entry).to_contain_text("(running)")
         title = entry.text_content() or ""
         assert len(title) < 130
         assert page.locator("img").count() == 0
@@ -202,7 +201,7 @@ def test_a_persons_first_key_takes_the_terminals_and_what_somebody_else_types_is
         with other_person() as second:
             connected(second)
             second.locator(".xterm-helper-textarea").press_sequentially("x")
-            expect(second.locator("#notice")).to_have_text("Somebody else has control: what you type goes nowhere", timeout=PATIENCE_MS)
+            expect(second.locator("#notice")).to_have_text("Somebody else has control: what you type goes nowhere")
         released = page.evaluate(RELEASE)
         assert released == 200
 
@@ -210,7 +209,7 @@ def test_a_persons_first_key_takes_the_terminals_and_what_somebody_else_types_is
 def test_the_page_speaks_chinese(sandbox: Sandbox, person: Opener) -> None:
     run(sandbox, "true")
     with person(PHONE, locale="zh-CN") as page:
-        expect(page.locator("#connection")).to_have_text("已连接", timeout=PATIENCE_MS)
+        expect(page.locator("#connection")).to_have_text("已连接")
         chosen(page, "智能体 · ~")
         assert page.evaluate("document.documentElement.lang") == "zh"
 

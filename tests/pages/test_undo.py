@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.image.container import Sandbox, until
+from tests.image.container import Sandbox
 from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_in
 from tests.pages.test_access import AXE, LOOKS, RUN
+from tests.patience import until
 
 SITE = "mkdir -p ~/site/img && head -c 3000000 /dev/zero > ~/site/img/big.png && echo one > ~/site/index.html"
 SERVER = "cd ~ && exec python3 -m http.server 3456"

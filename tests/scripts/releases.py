@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.waiting import eventually
+from tests.patience import eventually
 
 ROOT = Path(__file__).parent.parent.parent
 VERSION = "0.2.0"

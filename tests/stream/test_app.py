@@ -19,6 +19,7 @@ from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.input.input_echo import RIGHT
 from sandbox_server.stream.transport.signaling import INVITED
 from tests.drivers.x11.conftest import XServer
+from tests.patience import PATIENCE_SECONDS
 
 # Xlib leaves the socket to the garbage collector where it could not connect.
 pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning")
@@ -49,7 +50,7 @@ def api(tmp_path: Path) -> Iterator[str]:
         thread.start()
         yield path
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 def test_what_is_done_on_a_page_is_told_to_who_watches(xserver: XServer, api: str, tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_what_is_done_on_a_page_is_told_to_who_watches(xserver: XServer, api: st
                 picture.take(socket.receive_bytes())
             seen.set()
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
     assert followed == ["/browser/acts"]
     assert (picture.echoes[0].what, picture.echoes[0].at) == (RIGHT, (30, 40))
 

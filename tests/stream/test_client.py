@@ -1,6 +1,5 @@
 """The Python client: it sees what the server shows, sends what it is given, and acknowledges every frame."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,6 +8,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from sandbox_server.stream import wire
 from sandbox_server.stream.client import connect
 from sandbox_server.stream.codecs.zstd import compress
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -46,10 +46,12 @@ async def test_what_is_shown_is_seen_and_acknowledged(server: Server) -> None:
         await desktop.still(0.01)
         assert desktop.image().getpixel((3, 3)) == (255, 0, 0)
         await desktop.send(wire.PointerInput(1, 2, 0))
-        async with asyncio.timeout(30):
-            while len(server.heard) < 3:
-                await desktop.send(wire.Ping(0))
-                await asyncio.sleep(0)
+
+        async def heard() -> list[wire.FromViewer]:
+            await desktop.send(wire.Ping(0))
+            return server.heard
+
+        await eventually(heard, lambda messages: len(messages) >= 3)
     hello, ack, point = server.heard[:3]
     assert (hello, point) == (wire.Hello(1, videos=True), wire.PointerInput(1, 2, 0))
     assert isinstance(ack, wire.Ack)

@@ -18,6 +18,7 @@ from sandbox_server.stream.input.injector import InputInjector
 from sandbox_server.stream.resume import StreamSessions
 from sandbox_server.stream.sound.broadcast import SoundBroadcast
 from sandbox_server.stream.viewer.stream_viewer import StreamSources, StreamViewer
+from tests.patience import eventually
 
 PERSON = Caller("person", frozenset({"view", "control"}), person=True)
 QUIET = SoundBroadcast(PulseAudio("/nonexistent"))
@@ -66,7 +67,6 @@ class FakeClient:
         self.lost_track = 0
         self.missing: list[int] = []
         self._acks = acks
-        self._changed = asyncio.Condition()
 
     async def send(self, message: bytes) -> None:
         self.lost += self.deaf
@@ -81,8 +81,6 @@ class FakeClient:
             self.frames += 1
             if self._acks:
                 self.say(wire.Ack(ended, 1))
-        async with self._changed:
-            self._changed.notify_all()
 
     async def receive(self) -> bytes | None:
         return await self.outgoing.get()
@@ -104,14 +102,10 @@ class FakeClient:
         self.outgoing.put_nowait(wire.serialize(message))
 
     async def begins(self) -> None:
-        await self.until(lambda: self.frames)
+        await eventually(lambda: self.frames)
 
     async def shows(self, pixels: bytes) -> None:
-        await self.until(lambda: self.picture.image().tobytes() == pixels)
-
-    async def until(self, true: Callable[[], object]) -> None:
-        async with asyncio.timeout(30), self._changed:
-            await self._changed.wait_for(true)
+        await eventually(lambda: self.picture.image().tobytes() == pixels)
 
 
 @asynccontextmanager

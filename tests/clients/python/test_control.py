@@ -9,6 +9,7 @@ from tandem._sync.control import Control
 from tandem.api import Api
 
 from tests.clients.python.conftest import Server
+from tests.patience import PATIENCE_SECONDS
 
 YOU = {"name": "agent", "person": False, "role": "agent", "driving": False, "sees": True}
 
@@ -35,7 +36,7 @@ def control(server: Server, monkeypatch: pytest.MonkeyPatch) -> Control:
 
 def test_it_waits_until_nobody_holds_control_and_nobody_is_private(control: Control, server: Server) -> None:
     server.then(200, state(state="human", holder="ann")).then(200, state(private="ann")).then(200, state(epoch=5))
-    assert control.wait(30).epoch == 5
+    assert control.wait(PATIENCE_SECONDS).epoch == 5
 
 
 def test_it_waits_no_longer_than_it_was_told(control: Control, server: Server) -> None:

@@ -5,10 +5,10 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from sandbox_server.core.http import asgi_server
+from tests.patience import PATIENCE_SECONDS, until
 
 SERVE = """
 import sys
@@ -19,7 +19,7 @@ serve_on(sys.argv[1], create_app([], Dispatcher([])))
 """
 
 
-def test_the_server_answers_on_its_socket_without_a_server_header_and_ends_when_told(tmp_path: Path, until: Callable[..., None]) -> None:
+def test_the_server_answers_on_its_socket_without_a_server_header_and_ends_when_told(tmp_path: Path) -> None:
     path = f"{tmp_path}/api.sock"
     process = subprocess.Popen([sys.executable, "-c", SERVE, path], env={**os.environ, "PYTHONPATH": os.getcwd()})
     try:
@@ -32,7 +32,7 @@ def test_the_server_answers_on_its_socket_without_a_server_header_and_ends_when_
         connection.close()
     finally:
         process.terminate()
-        assert process.wait(30) in (0, -15)
+        assert process.wait(PATIENCE_SECONDS) in (0, -15)
 
 
 def test_a_socket_that_was_answered_with_a_refusal_is_no_error_in_the_log() -> None:

@@ -11,7 +11,7 @@ from sandbox_server.core import InvalidArgument, operation
 from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.http import create_app
 from sandbox_server.core.operation import operations
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ class Work:
 async def test_work_is_cancelled_when_its_client_hangs_up_and_is_answered_otherwise(serving: Callable[..., Any]) -> None:
     work = Work()
     with serving(create_app(operations(work), Dispatcher([]))) as url:
-        async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=30) as client:
+        async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=PATIENCE_SECONDS) as client:
             call = asyncio.create_task(client.post("/v1/work", json={}))
             await eventually(lambda: work.begun)
             call.cancel()

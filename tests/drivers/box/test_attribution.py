@@ -3,7 +3,8 @@ import subprocess
 import pytest
 
 from sandbox_server.drivers.box.attribution import LARGE_BYTES, AttributedProcess, EndedProcess, ProcessUse, UsageAttribution, bytes_written
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 ME = AttributedProcess("bash:me", "cat /dev/zero", 7, 1000)
 
@@ -24,7 +25,7 @@ def most_processes() -> tuple[str | None, str] | None:
     return (found.session, found.command) if found else None
 
 
-def test_whoever_has_most_processes_is_named_with_its_session(box: BoxDaemons, until: Until) -> None:
+def test_whoever_has_most_processes_is_named_with_its_session(box: BoxDaemons) -> None:
     quiet, _ = box.start_process("sleep 600; true", session="shell:quiet")
     loud, _ = box.start_process("for _ in {1..30}; do sleep 601 & done; wait", "agent", session="bash:loud")
     with quiet, loud:
@@ -34,13 +35,13 @@ def test_whoever_has_most_processes_is_named_with_its_session(box: BoxDaemons, u
     assert (found.session, found.command, found.uid) == ("bash:loud", "sleep 601", 1000)
 
 
-def test_what_hides_its_environment_is_known_by_those_it_was_started_with(box: BoxDaemons, until: Until) -> None:
+def test_what_hides_its_environment_is_known_by_those_it_was_started_with(box: BoxDaemons) -> None:
     sock, _ = box.start_process("for _ in {1..30}; do env -i sleep 602 & done; wait", session="bash:hidden")
     with sock:
         until(lambda: most_processes() == ("bash:hidden", "sleep 602"))
 
 
-def test_nobody_is_named_where_nobody_uses_much(box: BoxDaemons, until: Until) -> None:
+def test_nobody_is_named_where_nobody_uses_much(box: BoxDaemons) -> None:
     sock, _ = box.start_process("exec sleep 600", session="bash:calm")
     with sock:
         until(lambda: looked().total.threads)
@@ -49,7 +50,7 @@ def test_nobody_is_named_where_nobody_uses_much(box: BoxDaemons, until: Until) -
         assert [attribution.worst(what) for what in ("threads", "memory", "descriptors", "written", "system")] == [None] * 5
 
 
-def test_a_session_is_suspected_of_the_kernel_s_time_before_what_no_session_started(box: BoxDaemons, until: Until) -> None:
+def test_a_session_is_suspected_of_the_kernel_s_time_before_what_no_session_started(box: BoxDaemons) -> None:
     busy = "while :; do head -c 10000000 /dev/zero >/dev/null; done"
     desktop, _ = box.start_process(f"{busy} & {busy} & {busy}")
     session, _ = box.start_process(busy, session="bash:busy")
@@ -80,7 +81,7 @@ def test_those_that_were_killed_are_told_once() -> None:
     assert attribution.killed() == []
 
 
-def test_a_large_process_that_is_gone_is_remembered(box: BoxDaemons, until: Until) -> None:
+def test_a_large_process_that_is_gone_is_remembered(box: BoxDaemons) -> None:
     hog = f"exec python3 -c 'x = bytearray({LARGE_BYTES * 2}); input()'"
     sock, _ = box.start_process(f"sleep 600 | {hog}", session="bash:hog")
     attribution = UsageAttribution()

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 DOWN = 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0))'
 """Takes the loopback interface down (SIOCSIFFLAGS), for which NET_ADMIN over the network is needed."""
@@ -86,7 +87,7 @@ def test_root_mounts_what_is_its_own(shared_box: BoxDaemons) -> None:
     assert shared_box.out("mkdir -p /tmp/m && mount -t tmpfs t /tmp/m && echo x > /tmp/m/x && cat /tmp/m/x; umount /tmp/m") == "x"
 
 
-def test_orphans_are_reaped(shared_box: BoxDaemons, until: Until) -> None:
+def test_orphans_are_reaped(shared_box: BoxDaemons) -> None:
     shared_box.out("for _ in {1..200}; do (sleep 0.01; echo >>/tmp/orphans) & done")
     until(lambda: shared_box.out("wc -l </tmp/orphans") == "200")
     until(lambda: shared_box.out("grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l") == "0")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.boxes import ROOT, SECONDS, BoxDaemons, Until
+from tests.boxes import ROOT, SECONDS, BoxDaemons
+from tests.patience import until
 
 PROGRAM = "import sys; from sandbox_server.egress.app import serve; serve(sys.argv[1:])"
 USER = "daemon"
@@ -32,9 +33,9 @@ time.sleep(600)
 class NetworkedBox(BoxDaemons):
     """A box whose network goes by way of an egress process."""
 
-    def __init__(self, folder: Path, until: Until) -> None:
+    def __init__(self, folder: Path) -> None:
         self.handover = str(folder / "egress.sock")
-        super().__init__(folder, until, "--egress", self.handover, "--egress-user", USER, "--egress-port", "8080")
+        super().__init__(folder, "--egress", self.handover, "--egress-user", USER, "--egress-port", "8080")
         self.egress_folder = folder
         self.egress: subprocess.Popen[bytes] | None = None
 
@@ -45,7 +46,7 @@ class NetworkedBox(BoxDaemons):
         policy, names, _ = (str(self.egress_folder / name) for name in files)
         arguments = ["--daemon", self.handover, "--policy", policy, "--names", names, "--control", str(control)]
         self.egress = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], env={"PYTHONPATH": ROOT})
-        self._until(control.exists, within=SECONDS)
+        until(control.exists)
 
     def end_egress(self, number: int = signal.SIGKILL) -> None:
         """End it."""
@@ -61,10 +62,10 @@ class NetworkedBox(BoxDaemons):
 
 
 @pytest.fixture
-def box(tmp_path_factory: pytest.TempPathFactory, until: Until) -> Iterator[NetworkedBox]:
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkedBox]:
     folder = tmp_path_factory.mktemp("box")
     folder.chmod(0o755)
-    made = NetworkedBox(folder, until)
+    made = NetworkedBox(folder)
     made.start()
     made.start_egress()
     yield made
@@ -87,10 +88,10 @@ def test_the_box_looks_names_up_at_the_egress_process_alone(box: NetworkedBox) -
     assert box.out("getent ahostsv4 evil.example").startswith("198.18.")
 
 
-def test_a_new_box_has_the_same_network(box: NetworkedBox, until: Until) -> None:
+def test_a_new_box_has_the_same_network(box: NetworkedBox) -> None:
     first, init = box.out(NETWORK), box.init
     box.kill(init)
-    until(lambda: box.init != init, within=SECONDS)
+    until(lambda: box.init != init)
     assert box.out(NETWORK) == first
     box.ask("restore", checkpoint=None, who="me")
     assert box.out(NETWORK) == first
@@ -102,7 +103,7 @@ def test_the_next_daemon_keeps_the_network_and_gets_the_listeners_from_the_egres
     box.end_box_daemon()
     assert "egress: evil.example:80" in box.out(FETCH)
     box.start_box_daemon()
-    box._until(lambda: box.ask("status")["network"]["served"], within=SECONDS)
+    until(lambda: box.ask("status")["network"]["served"])
     box.end_egress()
     box.start_egress()
     assert box.out(NETWORK) == first
@@ -133,7 +134,7 @@ def test_the_egress_process_ends_where_the_box_has_another_network(box: Networke
     assert "egress: evil.example:80" in box.out(FETCH)
 
 
-def test_who_takes_the_ports_while_both_are_gone_ends_with_the_box(box: NetworkedBox, until: Until) -> None:
+def test_who_takes_the_ports_while_both_are_gone_ends_with_the_box(box: NetworkedBox) -> None:
     """Nothing leaves by them, but nothing would be served either."""
     init = box.init
     script = f"exec python3 -c '{TAKE_PORTS}'"
@@ -141,8 +142,8 @@ def test_who_takes_the_ports_while_both_are_gone_ends_with_the_box(box: Networke
     box.end_egress()
     sock, _ = box.start_process(script)
     with sock:
-        until(lambda: "15001" in box.out("ss -ltn || netstat -ltn"), within=SECONDS)
+        until(lambda: "15001" in box.out("ss -ltn || netstat -ltn"))
         box.start_box_daemon()
         box.start_egress()
-        until(lambda: box.init != init, within=SECONDS)
+        until(lambda: box.init != init)
     assert "egress: evil.example:80" in box.out(FETCH)

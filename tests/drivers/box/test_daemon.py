@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.ipc import descriptor_passing
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 
 def test_the_agent_is_root_in_the_box_where_it_may(shared_box: BoxDaemons) -> None:
@@ -83,7 +84,7 @@ def test_unknown_and_malformed_requests_are_refused(shared_box: BoxDaemons) -> N
     assert shared_box.ask("status")["made"] == 1
 
 
-def test_the_death_of_the_first_process_ends_everything_and_a_new_box_keeps_the_files(box: BoxDaemons, until: Until) -> None:
+def test_the_death_of_the_first_process_ends_everything_and_a_new_box_keeps_the_files(box: BoxDaemons) -> None:
     box.out("echo here > /home/gem/file")
     sock, _ = box.start_process("sleep 600")
     with sock:

@@ -1,7 +1,8 @@
 import json
 import os
 
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 
 def test_the_status_tells_what_runs(box: BoxDaemons) -> None:
@@ -11,7 +12,7 @@ def test_the_status_tells_what_runs(box: BoxDaemons) -> None:
     assert (status["running"], status["frozen"], status["made"], status["processes"]) == (True, False, 1, 1)
 
 
-def test_replacing_keeps_the_files_and_ends_the_processes(box: BoxDaemons, until: Until) -> None:
+def test_replacing_keeps_the_files_and_ends_the_processes(box: BoxDaemons) -> None:
     box.out("touch /home/gem/kept")
     sock, started = box.start_process("exec sleep 600")
     with sock:

@@ -12,7 +12,8 @@ from sandbox_server.drivers.box import limit_monitor as driver
 from sandbox_server.drivers.box.attribution import AttributedProcess, EndedProcess, ProcessUse
 from sandbox_server.drivers.box.limit_monitor import LimitBreach, LimitMonitor, MonitoredLimits, _has_system, disk, newest_first
 from sandbox_server.drivers.box.processes import command_line, inmates
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 MANY = MonitoredLimits(10_000, None)
 ME = AttributedProcess("bash:me", "cat", 7, 1000)
@@ -41,7 +42,7 @@ def look(at: LimitMonitor, box: BoxDaemons) -> list[LimitBreach]:
 
 
 @pytest.fixture
-def busy(box: BoxDaemons, until: Until) -> Iterator[BoxDaemons]:
+def busy(box: BoxDaemons) -> Iterator[BoxDaemons]:
     """A box in which one session has thirty processes."""
     sock, _ = box.start_process("for _ in {1..30}; do sleep 600 & done; wait", session="bash:busy")
     with sock:
@@ -142,21 +143,21 @@ def test_memory_that_runs_short_is_looked_at_more_often(box: BoxDaemons, control
     assert at.wait() <= driver.HURRY_SECONDS
 
 
-def test_where_nobody_else_does_the_largest_process_is_ended(box: BoxDaemons, control: Path, until: Until) -> None:
+def test_where_nobody_else_does_the_largest_process_is_ended(box: BoxDaemons, control: Path) -> None:
     sock, _ = box.start_process("exec python3 -c 'x = bytearray(200 << 20); input()' < <(sleep 600)", session="bash:hog")
     at = lookout(box, control, MonitoredLimits(10_000, 100 << 20, enforced=True))
     with sock:
-        until(lambda: any("was ended: python3" in one.detail for one in look(at, box)), within=30)
+        until(lambda: any("was ended: python3" in one.detail for one in look(at, box)))
     assert at.incidents[-1].culprit
     assert at.incidents[-1].culprit.session == "bash:hog"
 
 
-def test_a_process_with_very_many_files_is_named(box: BoxDaemons, control: Path, until: Until) -> None:
+def test_a_process_with_very_many_files_is_named(box: BoxDaemons, control: Path) -> None:
     program = "import os; f = [os.open('/dev/null', 0) for _ in range(9000)]; input()"
     sock, _ = box.start_process(f'ulimit -n 10000 && exec python3 -c "{program}" < <(sleep 600)', session="bash:open")
     at = lookout(box, control)
     with sock:
-        until(lambda: look(at, box), within=30)
+        until(lambda: look(at, box))
     assert (at.incidents[0].kind, at.incidents[0].culprit and at.incidents[0].culprit.session) == ("descriptors", "bash:open")
 
 

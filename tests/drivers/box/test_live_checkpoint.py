@@ -11,7 +11,8 @@ import pytest
 
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import Message
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 LIST = (
     "cd /home/gem && find . -type d -printf '%p %y %m %u %g\\n' | sort; "
@@ -50,7 +51,7 @@ def listed(box: BoxDaemons) -> str:
     return box.out(LIST + "; true")
 
 
-def test_what_runs_goes_on_and_nothing_is_named_as_stopped(box: BoxDaemons, until: Until) -> None:
+def test_what_runs_goes_on_and_nothing_is_named_as_stopped(box: BoxDaemons) -> None:
     with running(box, "while :; do echo x >> /home/gem/log; sleep 0.01; done") as pid:
         until(lambda: box.run("test -s /home/gem/log")[1] == {"exit": 0})
         answer = live(box)
@@ -142,7 +143,7 @@ def test_only_what_changed_is_copied(box: BoxDaemons) -> None:
     assert sorted(os.listdir(layer / "home/gem")) == ["small"]
 
 
-def test_a_file_that_is_mapped_to_be_written_is_copied_each_time(box: BoxDaemons, until: Until) -> None:
+def test_a_file_that_is_mapped_to_be_written_is_copied_each_time(box: BoxDaemons) -> None:
     program = (
         "import mmap, os, signal, time\n"
         "file = open('/home/gem/mapped', 'w+b'); file.truncate(4096); area = mmap.mmap(file.fileno(), 4096)\n"
@@ -204,7 +205,7 @@ def test_one_that_stopped_the_box_after_a_live_one_is_what_the_next_stands_on(bo
     assert listed(box) == state
 
 
-def test_a_daemon_that_is_killed_in_the_middle_leaves_the_store_as_before_and_the_box_goes_on(box: BoxDaemons, until: Until) -> None:
+def test_a_daemon_that_is_killed_in_the_middle_leaves_the_store_as_before_and_the_box_goes_on(box: BoxDaemons) -> None:
     with running(box, "while :; do echo x >> /home/gem/log; sleep 0.01; done"):
         first = made(box)
         box.out("head -c 200M /dev/zero > /home/gem/large")
@@ -223,7 +224,7 @@ def test_a_daemon_that_is_killed_in_the_middle_leaves_the_store_as_before_and_th
     assert box.out("stat -c %s /home/gem/large") == str(200 << 20)
 
 
-def test_who_hangs_up_ends_the_copy_and_the_box_goes_on(box: BoxDaemons, until: Until) -> None:
+def test_who_hangs_up_ends_the_copy_and_the_box_goes_on(box: BoxDaemons) -> None:
     with running(box):
         box.out("head -c 100M /dev/zero > /home/gem/large")
         asked: socket.socket = box.request_box_daemon("checkpoint", label="", who="me", mode="live")
@@ -234,7 +235,7 @@ def test_who_hangs_up_ends_the_copy_and_the_box_goes_on(box: BoxDaemons, until: 
         assert box.out("echo here") == "here"
 
 
-def test_while_one_is_made_there_is_no_other_and_what_ends_the_box_does_not_wait(box: BoxDaemons, until: Until) -> None:
+def test_while_one_is_made_there_is_no_other_and_what_ends_the_box_does_not_wait(box: BoxDaemons) -> None:
     with running(box):
         box.out("head -c 300M /dev/zero > /home/gem/large")
         with box.request_box_daemon("checkpoint", label="", who="me", mode="live") as asked:
@@ -251,7 +252,7 @@ def test_while_one_is_made_there_is_no_other_and_what_ends_the_box_does_not_wait
     assert box.out("stat -c %s /home/gem/large") == str(300 << 20)
 
 
-def test_a_tree_too_deep_is_refused_and_nothing_is_left(box: BoxDaemons, until: Until) -> None:
+def test_a_tree_too_deep_is_refused_and_nothing_is_left(box: BoxDaemons) -> None:
     deep = "import os\nos.chdir('/home/gem')\nfor _ in range(400): os.mkdir('d'); os.chdir('d')"
     with running(box):
         box.out(f'python3 -c "{deep}"')

@@ -6,7 +6,8 @@ import pytest
 from sandbox_server.drivers.box import mapped_files as module
 from sandbox_server.drivers.box.layer_store import StoreError
 from sandbox_server.drivers.box.mapped_files import mapped_files
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def proc() -> int:
     return os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
 
 
-def test_only_what_is_mapped_shared_and_to_be_written_is_found(box: BoxDaemons, proc: int, until: Until) -> None:
+def test_only_what_is_mapped_shared_and_to_be_written_is_found(box: BoxDaemons, proc: int) -> None:
     maps = (
         "import mmap, time\n"
         "def area(name, access):\n"

@@ -4,7 +4,8 @@ import os
 import signal
 
 from sandbox_server.drivers.box.namespace_signal import signal_all
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 
 def inside(box: BoxDaemons, number: int) -> int:
@@ -16,7 +17,7 @@ def inside(box: BoxDaemons, number: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_everything_gets_it_but_the_first_process(box: BoxDaemons, until: Until) -> None:
+def test_everything_gets_it_but_the_first_process(box: BoxDaemons) -> None:
     socks = [box.start_process("sleep 600 & sleep 600 & wait")[0] for _ in range(3)]
     assert inside(box, signal.SIGKILL) == 0
     until(lambda: box.ask("status")["processes"] == 0)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.box.network_entry import bind
-from tests.boxes import ROOT, BoxDaemons, Until
+from tests.boxes import ROOT, BoxDaemons
+from tests.patience import PATIENCE_SECONDS
 
 EGRESS = ("--egress-user", "daemon", "--egress")
 ENTER = "import sys; from sandbox_server.drivers.box.network_entry import run; run(sys.argv[1:])"
@@ -32,9 +33,9 @@ time.sleep(60)
 
 
 @pytest.fixture
-def box(tmp_path: Path, until: Until) -> Iterator[BoxDaemons]:
+def box(tmp_path: Path) -> Iterator[BoxDaemons]:
     """A box with a network of its own."""
-    made = BoxDaemons(tmp_path, until)
+    made = BoxDaemons(tmp_path)
     made.start_box_daemon(*EGRESS, str(tmp_path / "egress.sock"))
     yield made
     made.stop()
@@ -82,7 +83,7 @@ def test_what_it_accepts_for_a_published_port_is_in_the_containers_network(enter
     process = enter("--listen", f"127.0.0.1:{port}")
 
     assert said(process)["inherited"] == ["127.0.0.1", port]
-    with socket.create_connection(("127.0.0.1", port), 20):
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS):
         pass
 
 
@@ -90,7 +91,7 @@ def test_it_ends_with_the_daemon(box: BoxDaemons, enter: Enter) -> None:
     process = enter()
     said(process)
     box.end_box_daemon()
-    assert process.wait(20) == -signal.SIGTERM
+    assert process.wait(PATIENCE_SECONDS) == -signal.SIGTERM
 
 
 def test_it_waits_for_a_daemon_that_is_not_there_yet(tmp_path: Path, box: BoxDaemons, enter: Enter) -> None:

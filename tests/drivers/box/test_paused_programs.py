@@ -4,7 +4,8 @@ import signal
 from pwd import getpwnam
 
 from sandbox_server.drivers.box import processes
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 COUNT = "while :; do echo x >> /home/gem/log; sleep 0.01; done"
 
@@ -13,7 +14,7 @@ def lines(box: BoxDaemons) -> int:
     return int(box.out("wc -l < /home/gem/log"))
 
 
-def started(box: BoxDaemons, until: Until) -> None:
+def started(box: BoxDaemons) -> None:
     until(lambda: box.run("test -s /home/gem/log")[1] == {"exit": 0})
 
 
@@ -23,10 +24,10 @@ def stands(box: BoxDaemons) -> bool:
     return lines(box) == before
 
 
-def test_what_runs_stands_still_what_is_started_later_runs_and_all_goes_on(box: BoxDaemons, until: Until) -> None:
+def test_what_runs_stands_still_what_is_started_later_runs_and_all_goes_on(box: BoxDaemons) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
-        started(box, until)
+        started(box)
         told = box.ask("pause_programs")
         assert told["paused"]
         assert told["count"] >= 1
@@ -38,10 +39,10 @@ def test_what_runs_stands_still_what_is_started_later_runs_and_all_goes_on(box: 
     assert box.ask("status")["programs"] == {"paused": False, "count": 0, "names": []}
 
 
-def test_a_suspension_meanwhile_wakes_nothing_that_is_paused(box: BoxDaemons, until: Until) -> None:
+def test_a_suspension_meanwhile_wakes_nothing_that_is_paused(box: BoxDaemons) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
-        started(box, until)
+        started(box)
         box.ask("pause_programs")
         box.ask("freeze")
         box.ask("thaw")
@@ -52,10 +53,10 @@ def test_a_suspension_meanwhile_wakes_nothing_that_is_paused(box: BoxDaemons, un
         until(lambda: not stands(box))
 
 
-def test_what_is_paused_while_it_is_suspended_stands_still_afterwards(box: BoxDaemons, until: Until) -> None:
+def test_what_is_paused_while_it_is_suspended_stands_still_afterwards(box: BoxDaemons) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
-        started(box, until)
+        started(box)
         box.ask("freeze")
         assert box.ask("pause_programs")["count"] >= 1
         box.ask("thaw")
@@ -64,7 +65,7 @@ def test_what_is_paused_while_it_is_suspended_stands_still_afterwards(box: BoxDa
         until(lambda: not stands(box))
 
 
-def test_what_was_started_last_is_named_first_however_much_there_is_of_the_rest(box: BoxDaemons, until: Until) -> None:
+def test_what_was_started_last_is_named_first_however_much_there_is_of_the_rest(box: BoxDaemons) -> None:
     many, _ = box.start_process("for _ in 1 2 3 4 5; do sleep 60 & done; wait")
     with many:
         until(lambda: sum(one.name == "sleep" for one in processes.inmates()) == 5)
@@ -74,19 +75,19 @@ def test_what_was_started_last_is_named_first_however_much_there_is_of_the_rest(
             assert box.ask("pause_programs")["names"][:2] == ["tail", "sleep"]
 
 
-def test_a_checkpoint_meanwhile_wakes_nothing(box: BoxDaemons, until: Until) -> None:
+def test_a_checkpoint_meanwhile_wakes_nothing(box: BoxDaemons) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
-        started(box, until)
+        started(box)
         box.ask("pause_programs")
         box.ask("checkpoint", label="", who="me", mode="live")
         assert stands(box)
 
 
-def test_the_next_daemon_keeps_the_pause(box: BoxDaemons, until: Until) -> None:
+def test_the_next_daemon_keeps_the_pause(box: BoxDaemons) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
-        started(box, until)
+        started(box)
         box.ask("pause_programs")
         box.end_box_daemon(signal.SIGKILL)
         box.start_box_daemon()
@@ -96,10 +97,10 @@ def test_the_next_daemon_keeps_the_pause(box: BoxDaemons, until: Until) -> None:
         until(lambda: not stands(box))
 
 
-def test_a_program_that_calls_itself_like_one_of_the_sandbox_s_own_stands_still_too(box: BoxDaemons, until: Until) -> None:
+def test_a_program_that_calls_itself_like_one_of_the_sandbox_s_own_stands_still_too(box: BoxDaemons) -> None:
     sock, _ = box.start_process(f"exec -a 'warm process' bash -c '{COUNT}'", "agent")
     with sock:
-        started(box, until)
+        started(box)
         box.ask("pause_programs")
         assert stands(box)
 
@@ -110,7 +111,7 @@ def test_a_new_box_knows_of_no_pause(box: BoxDaemons) -> None:
     assert not box.ask("status")["programs"]["paused"]
 
 
-def test_a_program_that_forks_without_end_stands_still_too_and_the_desktop_goes_on(box: BoxDaemons, until: Until) -> None:
+def test_a_program_that_forks_without_end_stands_still_too_and_the_desktop_goes_on(box: BoxDaemons) -> None:
     desktop, _ = box.start_process("while :; do date +%N > /tmp/desktop; sleep 0.01; done", "desktop")
     bomb, _ = box.start_process("bomb() { bomb | bomb & }; while :; do bomb; done 2>/dev/null", "agent")
     with desktop, bomb:

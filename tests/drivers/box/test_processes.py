@@ -3,7 +3,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox_server.drivers.box.processes import read_start
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 BOMB = "bomb() { bomb | bomb & }; while :; do bomb; done 2>/dev/null"
 BOUND_SECONDS = 10.0
@@ -29,7 +30,7 @@ def states(box: BoxDaemons) -> set[str]:
     return {line.rpartition(")")[2].split()[0] for line in box_stats(box)}
 
 
-def test_a_frozen_box_uses_no_processor_and_goes_on_where_it_was(box: BoxDaemons, until: Until) -> None:
+def test_a_frozen_box_uses_no_processor_and_goes_on_where_it_was(box: BoxDaemons) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
         until(lambda: ticks(box) > 3)
@@ -42,7 +43,7 @@ def test_a_frozen_box_uses_no_processor_and_goes_on_where_it_was(box: BoxDaemons
         until(lambda: ticks(box) > stopped + 3)
 
 
-def test_an_interactive_shell_does_not_take_it_for_a_suspended_job(box: BoxDaemons, until: Until) -> None:
+def test_an_interactive_shell_does_not_take_it_for_a_suspended_job(box: BoxDaemons) -> None:
     script = "script -qfc 'bash --norc -i -c \"set -m; sleep 1.5; echo ended\"' /home/gem/typescript"
     sock, _ = box.start_process(script)
     with sock:
@@ -54,7 +55,7 @@ def test_an_interactive_shell_does_not_take_it_for_a_suspended_job(box: BoxDaemo
     assert "Stopped" not in box.out("cat /home/gem/typescript")
 
 
-def test_what_was_stopped_before_stays_stopped(box: BoxDaemons, until: Until) -> None:
+def test_what_was_stopped_before_stays_stopped(box: BoxDaemons) -> None:
     sock, started = box.start_process("kill -STOP $$")
     with sock:
         until(lambda: "T (stopped)" in box.out(f"grep State /proc/{started['pid']}/status"))
@@ -63,7 +64,7 @@ def test_what_was_stopped_before_stays_stopped(box: BoxDaemons, until: Until) ->
         assert "T (stopped)" in box.out(f"grep State /proc/{started['pid']}/status")
 
 
-def test_what_forks_without_end_stands_still_as_a_whole_in_seconds_and_goes_on(box: BoxDaemons, until: Until) -> None:
+def test_what_forks_without_end_stands_still_as_a_whole_in_seconds_and_goes_on(box: BoxDaemons) -> None:
     sock, _ = box.start_process(BOMB, "agent")
     with sock:
         until(lambda: len(box_stats(box)) > 500)
@@ -78,7 +79,7 @@ def test_what_forks_without_end_stands_still_as_a_whole_in_seconds_and_goes_on(b
         box.ask("replace")
 
 
-def test_a_daemon_that_comes_after_a_frozen_one_lets_the_box_go_on(box: BoxDaemons, until: Until) -> None:
+def test_a_daemon_that_comes_after_a_frozen_one_lets_the_box_go_on(box: BoxDaemons) -> None:
     sock, _ = box.start_process(COUNT)
     with sock:
         box.ask("freeze")

@@ -8,7 +8,8 @@ import pytest
 from sandbox_server.drivers.box import socket_owners
 from sandbox_server.drivers.box.processes import Inmate
 from sandbox_server.drivers.box.socket_owners import answer, owners_of
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
+from tests.patience import until
 
 PROGRAM = "python3 -c 'import socket, time; s = socket.create_server((\"127.0.0.1\", 47813)); time.sleep(600)'"
 
@@ -26,7 +27,7 @@ def listening(port: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("script", "session"), [(f"exec {PROGRAM}", "shell:main"), (f"(env -i /usr/bin/{PROGRAM}) & wait", "bash:hidden")])
-def test_a_socket_of_the_box_has_program_and_session(box: BoxDaemons, until: Until, script: str, session: str) -> None:
+def test_a_socket_of_the_box_has_program_and_session(box: BoxDaemons, script: str, session: str) -> None:
     sock, _ = box.start_process(script, session=session)
     with sock:
         until(lambda: listening(47813))

@@ -14,15 +14,15 @@ from sandbox_server.drivers.box import archive
 from sandbox_server.drivers.box.box import BoxError
 from sandbox_server.drivers.box.layer_store import StoreError
 from sandbox_server.drivers.box.store_restore import has_checkpoints, has_run, restore_into
-from tests.boxes import BoxDaemons, Until
+from tests.boxes import BoxDaemons
 
 
 @pytest.fixture
-def other(tmp_path_factory: pytest.TempPathFactory, until: Until) -> Iterator[BoxDaemons]:
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoxDaemons]:
     """A box that was not started yet, on another volume."""
     folder = tmp_path_factory.mktemp("other")
     folder.chmod(0o755)
-    made = BoxDaemons(folder, until)
+    made = BoxDaemons(folder)
     yield made
     made.stop()
 

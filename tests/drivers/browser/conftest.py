@@ -15,6 +15,7 @@ from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.spawn.process import Processes
 from tests import site
 from tests.cdp.conftest import display, make_browser_server, shared
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.cdp.conftest import BrowserServer
@@ -70,7 +71,7 @@ async def one_blank_tab(session: BrowserSession) -> None:
     fresh = await session.open("about:blank")
     for tab in old:
         await session.close(tab, DialogAnswer("accept"))
-    await session.until(lambda tabs: [tab.page for tab in tabs] == [fresh], 20)
+    await session.until(lambda tabs: [tab.page for tab in tabs] == [fresh], PATIENCE_SECONDS)
     await session.hint()
 
 

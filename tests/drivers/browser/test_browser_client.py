@@ -1,5 +1,6 @@
 import asyncio
 import json
+from operator import not_
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from websockets.asyncio.server import ServerConnection, unix_serve
 
 from sandbox_server.core.errors import Conflict, NotFound, ResourceExhausted, Unavailable
 from sandbox_server.drivers.browser.browser_client import BrowserClient
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -19,17 +21,12 @@ async def test_tabs_are_opened_brought_to_the_front_and_closed(shared: Process, 
     first = (await owner.tabs())[0].page
     url = f"{web}/form?a=b&c=d#e"
     opened = await owner.open(url)
-    async with asyncio.timeout(30):
-        while [(tab.page, tab.url) for tab in await owner.tabs() if tab.active] != [(opened, url)]:
-            pass
+    await eventually(owner.tabs, lambda tabs: [(tab.page, tab.url) for tab in tabs if tab.active] == [(opened, url)])
     assert (await owner.tabs())[-1].page == opened
     await owner.activate(first)
-    async with asyncio.timeout(30):
-        while [tab.page for tab in await owner.tabs() if tab.active] != [first]:
-            pass
-        await owner.close(opened)
-        while len(await owner.tabs()) > 1:
-            pass
+    await eventually(owner.tabs, lambda tabs: [tab.page for tab in tabs if tab.active] == [first])
+    await owner.close(opened)
+    await eventually(owner.tabs, lambda tabs: len(tabs) == 1)
 
 
 async def test_the_pages_are_told_when_they_are_others(shared: Process) -> None:
@@ -66,9 +63,7 @@ async def test_a_page_that_is_stuck_in_a_script_does_not_answer(shared: Process)
     assert await owner.answers(page, 20)
     with shared.connect(f"/devtools/page/{page}") as client:
         await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
-        async with asyncio.timeout(30):
-            while await owner.answers(page, 0.5):  # it may be asked before the script begins
-                pass
+        await eventually(lambda: owner.answers(page, 0.5), not_)  # it may be asked before the script begins
     await owner.close(page)
 
 

@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from sandbox_server.drivers.browser import browser_events
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

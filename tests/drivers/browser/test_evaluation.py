@@ -12,6 +12,7 @@ from sandbox_server.drivers.browser.evaluation import Evaluation
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.devtools.page_commands import PageCommands
 from tests.drivers.browser.conftest import visit
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -114,9 +115,7 @@ async def test_a_page_that_replaces_what_writes_json_is_a_conflict(scripts: Scri
 
 async def test_scripts_that_run_at_once_take_nothing_from_each_other(scripts: Scripts) -> None:
     slow = asyncio.create_task(scripts("new Promise(done => self.finish = () => done([1]))"))
-    async with asyncio.timeout(SECONDS):
-        while not await scripts("typeof self.finish === 'function' && [true]"):
-            pass
+    await eventually(lambda: scripts("typeof self.finish === 'function' && [true]"))
     await scripts("finish()")
 
     assert await slow == [1]
@@ -128,9 +127,8 @@ async def test_a_tab_that_closes_under_a_script_is_a_conflict(scripts: Scripts) 
     commands = scripts.commands
     assert await commands.answers(page, SECONDS)
     waiting = asyncio.create_task(Evaluation(commands, page, "the script", SECONDS).value("new Promise(done => self.finish = done)"))
-    async with asyncio.timeout(SECONDS):
-        while not (await commands.send(page, "Runtime.evaluate", {"expression": "!!self.finish"}, SECONDS))["result"]["value"]:
-            pass
+    begun = {"expression": "!!self.finish"}
+    await eventually(lambda: commands.send(page, "Runtime.evaluate", begun, SECONDS), lambda answer: answer["result"]["value"])
     await owner.close(page)
 
     with pytest.raises(Conflict) as closed:

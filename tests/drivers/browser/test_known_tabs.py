@@ -1,6 +1,5 @@
 """The tab strip over the kept connection, beside what the browser's process says of it."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 from sandbox_server.drivers.browser.known_tabs import KnownTabs
 from sandbox_server.drivers.devtools.page_commands import PageCommands
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -48,18 +48,14 @@ async def test_a_new_tab_is_asked_for_once_and_the_order_is_that_of_the_strip(sh
     before = await known.read()
     assert await commands.answers(before[0].page, SECONDS)
     opened = await owner.open("about:blank")
-    async with asyncio.timeout(SECONDS):
-        while [tab.page for tab in await known.read() if tab.active] != [opened]:
-            pass
+    await eventually(known.read, lambda tabs: [tab.page for tab in tabs if tab.active] == [opened])
     asked = owner.asked
     tabs = await known.read()
     assert owner.asked == asked
     assert [(tab.page, tab.tab) for tab in tabs] == [(tab.page, tab.tab) for tab in await owner.tabs()]
     assert [tab.page for tab in tabs] == [*[tab.page for tab in before], opened]
     await owner.close(opened)
-    async with asyncio.timeout(SECONDS):
-        while opened in {tab.page for tab in await known.read()}:
-            pass
+    await eventually(known.read, lambda tabs: opened not in {tab.page for tab in tabs})
 
 
 async def test_without_the_connection_the_browsers_process_is_asked(shared: Any, commands: PageCommands) -> None:

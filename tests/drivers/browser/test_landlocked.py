@@ -10,6 +10,7 @@ import pytest
 
 from sandbox_server.drivers.browser import landlocked
 from sandbox_server.drivers.fence import landlock
+from tests.patience import PATIENCE_SECONDS
 
 READABLE = ("/usr", "/proc", "/etc/ld.so.cache")
 
@@ -63,7 +64,7 @@ def test_no_process_outside_is_traced_or_signalled_though_it_is_of_the_same_user
             assert "Permission denied" in run(folder, f"head -c 1 /proc/{other.pid}/{name}").stderr
     finally:
         other.kill()
-        other.wait(30)
+        other.wait(PATIENCE_SECONDS)
 
 
 def test_the_program_keeps_its_user_and_its_environment_is_clean(folder: Path) -> None:

@@ -11,7 +11,7 @@ from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.drivers.browser import playwright_connection
 from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.browser.playwright_connection import attached
-from tests.waiting import eventually
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
 
@@ -53,10 +53,10 @@ async def test_nothing_is_attached_where_there_is_no_browser() -> None:
             pass
 
 
-async def test_the_end_of_the_browser_is_told_without_asking(make_browser_server: Any, until: Any) -> None:
+async def test_the_end_of_the_browser_is_told_without_asking(make_browser_server: Any) -> None:
     process = make_browser_server()
     process.start()
-    await asyncio.to_thread(until, process.answers, 90)
+    await asyncio.to_thread(until, process.answers)
     async with attached(process.socket, [], [], 30) as link:
         assert not link.lost
         await BrowserClient(process.socket).restart({})

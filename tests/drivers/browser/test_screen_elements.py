@@ -11,7 +11,7 @@ from sandbox_server.drivers.browser.screen_elements import PageOnScreen, Point, 
 from sandbox_server.drivers.browser.session import BrowserSession
 from sandbox_server.drivers.x11.desktop import Desktop
 from tests.drivers.browser.conftest import visit
-from tests.drivers.x11.conftest import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,6 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -159,9 +158,7 @@ async def test_a_driver_that_was_killed_is_replaced(session: BrowserSession, web
     assert set(complaints) <= {"Connection closed while reading from the driver"}
 
 
-async def test_a_browser_that_was_killed_is_found_again_with_its_tabs(
-    session: BrowserSession, shared: Process, web: str, until: Callable[..., None]
-) -> None:
+async def test_a_browser_that_was_killed_is_found_again_with_its_tabs(session: BrowserSession, shared: Process, web: str) -> None:
     await visit(session, f"{web}/form")
     await asyncio.to_thread(os.kill, shared.pid, signal.SIGKILL)
 

@@ -10,6 +10,7 @@ import pytest
 from sandbox_server.core.errors import PermissionDenied
 from sandbox_server.drivers.clients.agent_network import AgentNetwork, EgressRefused, is_loopback, proxy_line
 from sandbox_server.drivers.ports.listening_ports import PortPlace
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
@@ -48,7 +49,9 @@ class Lab:
 
     async def get(self, url: str) -> httpx2.Response:
         network = AgentNetwork(str(self.folder / "fetches"), str(self.folder / "dial"), self)
-        async with httpx2.AsyncClient(transport=network.transport(ssl.create_default_context()), trust_env=False, timeout=20) as client:
+        async with httpx2.AsyncClient(
+            transport=network.transport(ssl.create_default_context()), trust_env=False, timeout=PATIENCE_SECONDS
+        ) as client:
             return await client.get(url)
 
 

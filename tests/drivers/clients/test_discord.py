@@ -11,7 +11,7 @@ from sandbox_server.drivers.clients import discord as module
 from sandbox_server.drivers.clients.discord import DiscordBot, DiscordRejected
 from sandbox_server.drivers.clients.json_calls import SocketClosed
 from tests.discord_server import CHANNEL, TOKEN, DiscordServer
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from websockets.asyncio.server import ServerConnection, unix_serve
 from websockets.http11 import Request, Response
 
 from sandbox_server.drivers.clients.lease import LeaseClient
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -11,6 +11,7 @@ from sandbox_server.core import Unavailable
 from sandbox_server.drivers.clients import json_calls
 from sandbox_server.drivers.clients.telegram import TelegramBot
 from sandbox_server.drivers.clients.webhook import DeliveryResult
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 TOKEN = "123456:s3cret"
@@ -44,7 +45,7 @@ def server() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{made.server_port}/"
         made.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 async def test_a_method_is_called_with_its_arguments(server: str) -> None:

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sandbox_server.drivers.clients.webhook import post
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +34,7 @@ def hook() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 async def test_a_webhook_is_posted_with_its_headers(hook: str) -> None:

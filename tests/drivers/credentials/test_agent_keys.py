@@ -7,7 +7,8 @@ from sandbox_server.core.errors import NotFound, ResourceExhausted
 from sandbox_server.drivers.credentials import agent_keys as module
 from sandbox_server.drivers.credentials.agent_keys import AgentKeys, is_agent_key
 from sandbox_server.drivers.storage.json_file import JsonFile
-from tests.threads import SECONDS, Overtaken
+from tests.patience import PATIENCE_SECONDS
+from tests.threads import Overtaken
 
 
 class Clock:
@@ -85,9 +86,9 @@ def test_a_key_that_is_revoked_while_another_is_made_stays_revoked(tmp_path: Pat
     monkeypatch.setattr(keys, "_changing", write.lock())
     with ThreadPoolExecutor(2) as pool:
         made = pool.submit(keys.create, {"view"}, 60, caller="owner#1")
-        assert write.begun.wait(SECONDS)
-        pool.submit(keys.revoke, old.id).result(SECONDS)
-        _, new = made.result(SECONDS)
+        assert write.begun.wait(PATIENCE_SECONDS)
+        pool.submit(keys.revoke, old.id).result(PATIENCE_SECONDS)
+        _, new = made.result(PATIENCE_SECONDS)
     assert (keys.find(text), keys.find(new) is None) == (None, False)
 
 

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from sandbox_server.drivers.credentials.jwks import MAX_BYTES, REFRESH_SECONDS, RETRY_SECONDS, JwksFile, JwksUrl, fetch_url
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -159,4 +160,4 @@ def test_what_is_no_good_answer_is_an_error(status: int, size: int) -> None:
         thread.start()
         with pytest.raises((OSError, ValueError)):
             fetch_url(f"http://127.0.0.1:{server.server_port}/")
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)

@@ -8,7 +8,8 @@ from sandbox_server.core.errors import NotFound, ResourceExhausted
 from sandbox_server.drivers.credentials import shares as module
 from sandbox_server.drivers.credentials.shares import PortShares, is_share
 from sandbox_server.drivers.storage.json_file import JsonFile
-from tests.threads import SECONDS, Overtaken
+from tests.patience import PATIENCE_SECONDS
+from tests.threads import Overtaken
 
 
 class Clock:
@@ -60,9 +61,9 @@ def test_a_link_that_is_revoked_while_another_is_made_stays_revoked(tmp_path: Pa
     monkeypatch.setattr(shares, "_changing", write.lock(), raising=False)
     with ThreadPoolExecutor(2) as pool:
         made = pool.submit(shares.create, 3001, 60, caller="mia")
-        assert write.begun.wait(SECONDS)
-        pool.submit(shares.revoke, old.id).result(SECONDS)
-        new, _ = made.result(SECONDS)
+        assert write.begun.wait(PATIENCE_SECONDS)
+        pool.submit(shares.revoke, old.id).result(PATIENCE_SECONDS)
+        new, _ = made.result(PATIENCE_SECONDS)
     assert shares.all() == PortShares(file).all() == [new]
 
 

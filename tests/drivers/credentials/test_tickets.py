@@ -12,6 +12,7 @@ from sandbox_server.drivers.credentials import tickets as module
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.invitation import Invitation
 from sandbox_server.drivers.credentials.tickets import MAX_OF_ONE, UNFINISHED_SECONDS, Tickets, is_ticket
+from tests.patience import PATIENCE_SECONDS
 
 GRANT = Grant("key#1", frozenset({"view"}), "/vnc")
 
@@ -77,14 +78,14 @@ def test_of_many_at_once_one_redeems_it(tickets: Tickets) -> None:
     start, won = threading.Barrier(8), []
 
     def redeem() -> None:
-        start.wait(30)
+        start.wait(PATIENCE_SECONDS)
         won.append(tickets.redeem(ticket, "/vnc"))
 
     threads = [threading.Thread(target=redeem) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
     assert sorted(map(str, won)).count(str(GRANT)) == 1
     assert won.count(None) == 7
 

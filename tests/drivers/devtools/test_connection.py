@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.devtools.connection import DevtoolsRefused, connected
-from tests.waiting import eventually
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
 
@@ -31,10 +31,10 @@ async def test_events_are_told_with_their_session(shared: Any) -> None:
     assert (None, "Target.attachedToTarget") in told
 
 
-async def test_what_waits_when_the_browser_ends_is_told(make_browser_server: Any, until: Any) -> None:
+async def test_what_waits_when_the_browser_ends_is_told(make_browser_server: Any) -> None:
     owner = make_browser_server()
     owner.start()
-    await asyncio.to_thread(until, owner.answers, 90)
+    await asyncio.to_thread(until, owner.answers)
     async with connected(owner.socket, lambda *_: None) as connection:
         page = await connection.command("Target.createTarget", {"url": "about:blank"})
         session = (await connection.command("Target.attachToTarget", {**page, "flatten": True}))["sessionId"]

@@ -14,8 +14,8 @@ from sandbox_server.drivers.devtools.interception import RequestRoute, RouteAnsw
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.traffic import Exchange
 from tests.drivers.devtools.conftest import Tab
+from tests.patience import eventually, until
 from tests.threads import Held, left_in_the_middle
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +94,7 @@ async def test_frames_and_workers_of_a_page_are_its_own(devtools: Devtools, tab:
     worker = f"fetch('{site}/from-a-worker').then(r => r.text()).then(() => postMessage(1), () => postMessage(0))"
     await run(tab, f"new Promise(done => new Worker(URL.createObjectURL(new Blob([`{worker}`]))).onmessage = done).then(e => e.data)")
     for url in (f"{other}/inner", f"{site}/from-a-worker"):
-        assert (await eventually(lambda url=url: of(devtools, url)))[0].page == tab.id  # type: ignore[misc] # a lambda
+        assert (await eventually(lambda url=url: of(devtools, url)))[0].page == tab.id  # type: ignore[misc, arg-type] # a lambda
 
 
 async def test_messages_outlive_navigations(devtools: Devtools, tab: Tab, site: str) -> None:
@@ -230,10 +230,10 @@ async def test_without_a_browser_it_says_so(tmp_path: Path) -> None:
             await devtools.connection()
 
 
-async def test_logs_and_rules_go_on_with_the_next_browser(make_browser_server: Any, site: str, until: Any) -> None:
+async def test_logs_and_rules_go_on_with_the_next_browser(make_browser_server: Any, site: str) -> None:
     owner = make_browser_server()
     owner.start()
-    await asyncio.to_thread(until, owner.answers, 90)
+    await asyncio.to_thread(until, owner.answers)
     async with Devtools(owner.socket) as devtools:
         devtools.rules.add(RequestRoute(Glob("**/x"), HELLO))
         first = await devtools.connection()

@@ -13,8 +13,8 @@ from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.downloads import MAX_DOWNLOADS, Download, Downloads, _copy
 from sandbox_server.drivers.files.files import Files
 from tests.drivers.devtools.conftest import Tab
+from tests.patience import eventually
 from tests.threads import Held, cancelled_in_the_middle
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from operator import not_
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.browser.browser_client import BrowserClient
 from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.page_commands import PageCommands
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
 
@@ -51,9 +53,7 @@ async def test_a_page_that_is_stuck_does_not_answer_and_holds_up_no_other(shared
     assert await commands.answers(page, SECONDS)
     with shared.connect(f"/devtools/page/{page}") as client:
         await asyncio.to_thread(client.send, "Runtime.evaluate", expression="for (;;);")
-        async with asyncio.timeout(SECONDS):
-            while await commands.answers(page, 0.5):  # it may be asked before the script begins
-                pass
+        await eventually(lambda: commands.answers(page, 0.5), not_)  # it may be asked before the script begins
         assert await commands.answers(other, SECONDS)
     await owner.close(page)
 
@@ -63,23 +63,23 @@ async def test_a_page_that_closed_is_forgotten(shared: Any, commands: PageComman
     page = await owner.open("about:blank")
     assert await commands.answers(page, SECONDS)
     await owner.close(page)
-    async with asyncio.timeout(SECONDS):
-        while await commands.answers(page, SECONDS):
-            pass
+    await eventually(lambda: commands.answers(page, SECONDS), not_)
     commands.post(page, "Runtime.releaseObjectGroup", {"objectGroup": "none"})
     assert await commands.answers(await page_of(shared), SECONDS)
 
 
-async def test_the_next_browser_is_connected_to_after_the_end_of_one(make_browser_server: Any, until: Any) -> None:
+async def test_the_next_browser_is_connected_to_after_the_end_of_one(make_browser_server: Any) -> None:
     process = make_browser_server()
     process.start()
-    await asyncio.to_thread(until, process.answers, 90)
+    await asyncio.to_thread(until, process.answers)
     commands = PageCommands(process.socket)
     assert await commands.answers(await page_of(process), SECONDS)
     await BrowserClient(process.socket).restart({})
-    async with asyncio.timeout(90):
-        while not await commands.answers(await page_of(process), SECONDS):
-            pass
+
+    async def answers() -> bool:
+        return await commands.answers(await page_of(process), SECONDS)
+
+    await eventually(answers)
     await commands.close()
 
 

@@ -9,6 +9,7 @@ from PIL import Image
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.devtools.screencast import Screencast, screencast
 from tests.drivers.devtools.conftest import Tab
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -23,13 +24,12 @@ def middle(picture: Image.Image) -> tuple[int, ...]:
 
 async def painted(cast: Screencast, channel: int) -> Image.Image:
     """The first picture in whose middle one colour is strong and the others are not."""
-    async with asyncio.timeout(30):
-        while True:
-            picture = await cast.picture()
-            values = middle(picture)
-            if values[channel] > 200 and sum(values) - values[channel] < 100:
-                return picture
-            await asyncio.sleep(0.02)
+
+    def is_painted(picture: Image.Image) -> bool:
+        values = middle(picture)
+        return values[channel] > 200 and sum(values) - values[channel] < 100
+
+    return await eventually(cast.picture, is_painted)
 
 
 async def test_the_latest_picture_shows_the_page(shared: Any, tab: Tab, site: str) -> None:

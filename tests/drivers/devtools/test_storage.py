@@ -9,7 +9,7 @@ from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.storage import Storage, Stored
 from tests.drivers.devtools.conftest import Tab
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -13,6 +13,7 @@ import pytest
 from sandbox_server.core.errors import Conflict, InvalidArgument, PermissionDenied, TooLarge
 from sandbox_server.drivers.clients.agent_network import EgressRefused
 from sandbox_server.drivers.documents.web_markdown import Web
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +64,7 @@ def port() -> Iterator[int]:
         thread.start()
         yield server.server_port
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 class Names:

@@ -7,6 +7,7 @@ import pytest
 
 from sandbox_server.drivers.egress import certificate_authority
 from sandbox_server.drivers.egress.certificate_authority import CertificateAuthority
+from tests.patience import PATIENCE_SECONDS
 
 
 def greeted(authority: CertificateAuthority, name: str, asked: str) -> str | None:
@@ -29,7 +30,7 @@ def greeted(authority: CertificateAuthority, name: str, asked: str) -> str | Non
             return str(tls.getpeercert()["subjectAltName"][0][1])  # type: ignore[index]
     finally:
         ours.close()
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
 
 
 def test_a_leaf_is_good_for_its_name_alone() -> None:

@@ -10,8 +10,8 @@ import pytest
 from sandbox_server.drivers.fence.fence import Fence, FenceError
 from sandbox_server.drivers.fence.policy import IsolationPolicy, NetworkPolicy
 from sandbox_server.drivers.ipc.descriptor_passing import Message
-from tests.conftest import until
-from tests.fences import SECONDS, Fences
+from tests.fences import Fences
+from tests.patience import until
 
 NOTHING_WRITTEN: Message = {"write": {"allow": []}}
 NO_NETWORK: Message = {"network": {}}
@@ -145,7 +145,7 @@ def test_the_proxy_ends_with_the_program(fences: Fences) -> None:
     count = "ls -d /proc/[0-9]* | wc -l"
     before = fences.out(count)
     fences.out("true", {"network": {"allowed_domains": ["example.com"]}})
-    until(lambda: fences.out(count) == before, SECONDS)
+    until(lambda: fences.out(count) == before)
 
 
 def test_only_the_named_variables_are_passed_on(fences: Fences) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from sandbox_server.drivers.fence.policy import NetworkPolicy
 from sandbox_server.drivers.fence.proxy import FenceProxy, RefusedError, Request, allows, parse, usable
+from tests.patience import PATIENCE_SECONDS
 
 POLICY = NetworkPolicy(allowed_domains=("github.com", "*.example.com"), denied_domains=("bad.example.com", "*.bad.example.com"))
 
@@ -78,7 +79,7 @@ def serving(policy: NetworkPolicy) -> Iterator[tuple[str, int]]:
         thread.start()
         yield listener.getsockname()
         os.write(writable, b"x")
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
     os.close(readable)
     os.close(writable)
     assert not thread.is_alive()
@@ -104,7 +105,7 @@ def test_a_tunnel_carries_bytes_both_ways_and_ends_with_both_sides() -> None:
         thread.start()
         port = upstream.getsockname()[1]
         said = asked(place, b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\nhello" % port)
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
     assert said == b"HTTP/1.1 200 Connection established\r\n\r\nHELLO"
 
 

@@ -9,6 +9,7 @@ import pytest
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.files.descriptor_stream import PIECE, OpenFile
 from sandbox_server.drivers.files.files import Files
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +54,7 @@ async def test_a_descriptor_is_not_closed_while_a_thread_uses_it(files: Files, h
 
     def work() -> bytes:
         started.set()
-        release.wait(30)
+        release.wait(PATIENCE_SECONDS)
         return os.pread(file.fd, 1, 0)
 
     with ThreadPoolExecutor() as threads:

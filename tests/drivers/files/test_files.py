@@ -4,7 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from sandbox_server.core.errors import FileError, PermissionDenied, ResourceExha
 from sandbox_server.drivers.files import files as module
 from sandbox_server.drivers.files.files import MAX_IDLE, MAX_WORKERS, Files
 from sandbox_server.drivers.spawn.process import Processes
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.conftest import FileWorkers
@@ -28,9 +29,7 @@ async def test_one_worker_serves_one_operation_after_another(files: Files, worke
     assert len(workers.running) == 1
 
 
-async def test_operations_at_once_have_workers_of_their_own_and_few_are_kept(
-    files: Files, workers: "FileWorkers", home: Path, until: Callable[..., None]
-) -> None:
+async def test_operations_at_once_have_workers_of_their_own_and_few_are_kept(files: Files, workers: "FileWorkers", home: Path) -> None:
     access = files.access("list")
     await asyncio.gather(*(access.walk(str(home), limit=1) for _ in range(3 * MAX_WORKERS)))
     assert len(workers.running) <= 3 * MAX_WORKERS
@@ -50,7 +49,7 @@ async def test_an_operation_over_its_deadline_is_stopped_and_the_next_one_works(
 async def test_a_worker_that_died_while_idle_is_replaced_unseen(files: Files, workers: "FileWorkers", home: Path) -> None:
     await files.access("stat").stat(str(home))
     workers.running[0].kill()
-    workers.running[0].wait(30)
+    workers.running[0].wait(PATIENCE_SECONDS)
     assert (await files.access("write").write(f"{home}/f", b"x")).size == 1
 
 
@@ -121,7 +120,7 @@ async def test_root_reads_what_the_agent_cannot(files: Files) -> None:
 
 
 @pytest.fixture
-def real_spawner(tmp_path: Path, until: Callable[..., None]) -> Iterator[str]:
+def real_spawner(tmp_path: Path) -> Iterator[str]:
     """The product's spawner with its file worker; gives its socket."""
     environment, path = tmp_path / "environment.json", str(tmp_path / "spawn.sock")
     environment.write_text("{}")

@@ -7,6 +7,7 @@ import pytest
 
 from sandbox_server.drivers.files import message_frames
 from sandbox_server.drivers.files.message_frames import LENGTHS, BrokenFrame, WorkerFrame
+from tests.patience import PATIENCE_SECONDS
 
 type Pair = tuple[socket.socket, socket.socket]
 
@@ -38,7 +39,7 @@ def test_a_frame_larger_than_the_sockets_buffer_arrives_whole(pair: Pair) -> Non
     sender = threading.Thread(target=message_frames.send, args=(pair[0], WorkerFrame({"n": 1}, payload)))
     sender.start()
     frame = message_frames.receive(pair[1])
-    sender.join(30)
+    sender.join(PATIENCE_SECONDS)
     assert frame is not None
     assert frame.payload == payload
 

@@ -9,6 +9,7 @@ import pytest
 
 from sandbox_server.drivers.files import message_frames, worker
 from sandbox_server.drivers.files.message_frames import WorkerFrame
+from tests.patience import PATIENCE_SECONDS
 
 type Ask = Callable[..., dict[str, Any]]
 
@@ -17,7 +18,7 @@ type Ask = Callable[..., dict[str, Any]]
 def ask() -> Iterator[Ask]:
     """Ask a worker that is a thread of this process."""
     ours, theirs = socket.socketpair()
-    ours.settimeout(30)
+    ours.settimeout(PATIENCE_SECONDS)
     thread = threading.Thread(target=worker.serve, args=(theirs,))
     thread.start()
 
@@ -29,7 +30,7 @@ def ask() -> Iterator[Ask]:
 
     yield send
     ours.close()
-    thread.join(30)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
     theirs.close()
 

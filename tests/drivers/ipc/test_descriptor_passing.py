@@ -6,6 +6,7 @@ import pytest
 
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MAX_BODY, MAX_FDS, MAX_PACKET, MalformedMessageError
+from tests.patience import PATIENCE_SECONDS
 
 type Pair = tuple[socket.socket, socket.socket]
 
@@ -14,7 +15,7 @@ type Pair = tuple[socket.socket, socket.socket]
 def pair() -> Iterator[Pair]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        ours.settimeout(30)
+        ours.settimeout(PATIENCE_SECONDS)
         yield ours, theirs
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import sandbox_server
 from sandbox_server.drivers.ipc.poller import HANG_UP, Poller
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(sandbox_server.__file__).parent.parent
 
@@ -114,7 +115,7 @@ def test_a_process_that_hangs_in_what_it_calls_is_ended_and_one_that_waits_is_no
         running.wait(2)
     running.stdin.write(b"x")
     running.stdin.flush()
-    assert running.wait(30) == -signal.SIGALRM
+    assert running.wait(PATIENCE_SECONDS) == -signal.SIGALRM
     running.stdin.close()
     os.close(readable)
     os.close(writable)

@@ -14,7 +14,7 @@ from sandbox_server.drivers.kernels.relay_client import OnBegin, OnOutput
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.test_kernel import REPLY_THAT_CANNOT_BE_SENT
 from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -175,7 +175,7 @@ while True:
         if kernel.exit is None:
             await after.run(kernel, OutputBounds(10_000), 30)
     await kernel.close()
-    await until(lambda: nothing_is_left(processes))
+    await eventually(lambda: nothing_is_left(processes))
 
     assert (execution.status, after.status in ("ok", "running")) == ("timeout", True)
 
@@ -195,7 +195,7 @@ async def test_where_the_relay_ends_meanwhile_it_is_said_what_is_lost_and_the_co
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(execution.run, kernel, OutputBounds(1000), 60)
-            await until(lambda: execution.outputs)
+            await eventually(lambda: execution.outputs)
             await processes.run(KILL_THE_RELAY, timeout=30, max_output=0)
         go.touch()
         await after.run(kernel, OutputBounds(1000), 60)

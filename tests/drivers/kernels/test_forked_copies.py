@@ -2,13 +2,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from sandbox_server.drivers.kernels.forked_copies import ForkedCopies
-
-Until = Callable[..., None]
+from tests.patience import until
 
 FORKS = """
 import os, signal, subprocess, sys
@@ -38,7 +37,7 @@ def group(leader: int) -> list[str]:
     return sorted(name for pgid, state, name, *_ in rows if int(pgid) == leader and not state.startswith("Z"))
 
 
-def test_copies_are_ended_and_neither_the_kernel_nor_its_programs(kernel: int, until: Until) -> None:
+def test_copies_are_ended_and_neither_the_kernel_nor_its_programs(kernel: int) -> None:
     copies = ForkedCopies(kernel)
     assert len(group(kernel)) == 5
     assert copies.end() == 0
@@ -57,10 +56,11 @@ def test_copies_that_were_there_before_the_code_began_are_not_its_own(kernel: in
 
 def until_the_clock_ticks() -> None:
     """Return once the clock that processes are dated by has moved on."""
-    begun = start_of(subprocess.run(["sh", "-c", "cat /proc/$$/stat"], capture_output=True, check=True).stdout)
-    while start_of(subprocess.run(["sh", "-c", "cat /proc/$$/stat"], capture_output=True, check=True).stdout) == begun:
-        pass
+    begun = start_of_new()
+    until(lambda: start_of_new() > begun)
 
 
-def start_of(stat: bytes) -> int:
+def start_of_new() -> int:
+    """By that clock, when a process begins that is started now."""
+    stat = subprocess.run(["sh", "-c", "cat /proc/$$/stat"], capture_output=True, check=True).stdout
     return int(stat.rpartition(b")")[2].split()[19])

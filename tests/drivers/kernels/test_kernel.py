@@ -11,8 +11,7 @@ from sandbox_server.drivers.kernels.kernel import TAIL_BYTES, Kernel, KernelEnde
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.test_relay_client import KILL_THE_RELAY, relay_changed
-from tests.drivers.kernels.waiting import until
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -130,7 +129,7 @@ async def test_a_kernel_outlives_its_relay(kernels: Kernels, processes: Processe
     relay = await kernels.relayed()
     first = await relay.current()
     await processes.run(KILL_THE_RELAY, timeout=30, max_output=0)
-    await until(lambda: relay_changed(relay, first))
+    await eventually(lambda: relay_changed(relay, first))
     assert await results(kernel, "x + 1") == ["21"]
     await kernel.close()
 
@@ -139,7 +138,7 @@ async def test_what_a_kernel_leaves_behind_ends_with_it(kernels: Kernels, proces
     kernel = await kernels.take("python3")
     with anyio.fail_after(30), pytest.raises(KernelEnded):
         await kernel.execute("import os, time; os.fork() and os._exit(3); time.sleep(600)", BOUNDS, lambda _: None)
-    await until(lambda: nothing_is_left(processes))
+    await eventually(lambda: nothing_is_left(processes))
     await kernel.close()
 
 
@@ -166,7 +165,7 @@ async def test_an_interrupt_reaches_the_code_and_its_children(kernels: Kernels) 
                 assert (await kernel.execute(code, BOUNDS, said.append))["ename"] == "KeyboardInterrupt"
 
         group.start_soon(run)
-        await until(lambda: said)
+        await eventually(lambda: said)
         await kernel.interrupt()
     assert await results(kernel, "1") == ["1"]
     await kernel.close()

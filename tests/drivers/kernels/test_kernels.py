@@ -11,7 +11,7 @@ from sandbox_server.drivers.kernels.kernels import Kernels, Pythons
 from sandbox_server.drivers.spawn.child_setup import NICE
 from sandbox_server.drivers.spawn.process import Processes
 from tests.drivers.kernels.conftest import MEMORY
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +53,7 @@ async def test_a_kernel_that_is_kept_ready_is_taken_and_another_takes_its_place(
     async with Kernels(processes, folder=str(sockets), default="python3", memory=MEMORY, warm=True) as kernels:
         with anyio.fail_after(60):
             first = await kernels.take("python3.13")
-            await until(lambda: len(_connections(sockets)) == 3)  # the taken one's, and two that wait
+            await eventually(lambda: len(_connections(sockets)) == 3)  # the taken one's, and two that wait
             second = await kernels.take("python3")
             told: list[JsonLine] = []
             await second.execute("import os; print(os.nice(0))", OutputBounds(1000), told.append)
@@ -65,7 +65,7 @@ async def test_a_kernel_that_is_kept_ready_is_taken_and_another_takes_its_place(
 async def test_a_kernel_that_was_kept_ready_and_that_nobody_took_ends_with_the_rest(processes: Processes, sockets: Path) -> None:
     async with Kernels(processes, folder=str(sockets), default="python3", memory=MEMORY, warm=True) as kernels:
         assert kernels.warm
-        await until(lambda: kernels.warm and kernels.warm.ready, 60)
+        await eventually(lambda: kernels.warm and kernels.warm.ready)
     assert list(sockets.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.spawn.child_setup import NICE
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -54,6 +54,6 @@ async def test_a_request_that_comes_while_the_reply_to_another_leaves_is_heard(k
         assert (await kernel.execute(HOLD_THE_NEXT_REPLY.format(held=str(held)), OutputBounds(10_000), lambda _: None))["status"] == "ok"
         async with anyio.create_task_group() as group:
             group.start_soon(kernel.execute, SAY_HELD, OutputBounds(10_000), lambda _: None)
-            await until(held.exists)
+            await eventually(held.exists)
             assert (await kernel.execute("1", OutputBounds(10_000), lambda _: None))["status"] == "ok"
         await kernel.close()

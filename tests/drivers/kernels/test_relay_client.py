@@ -13,7 +13,7 @@ from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.relay_client import MAX_LINE, RelayClient, RelayEnded
 from sandbox_server.drivers.spawn.process import Process, Processes
 from tests.drivers.kernels.conftest import MEMORY
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +57,7 @@ async def test_a_relay_that_ended_fails_what_was_asked_and_is_started_again(
 
                 group.start_soon(ask)
                 await processes.run(KILL_THE_RELAY, timeout=30, max_output=0)
-                await until(lambda: relay_changed(relay, first))
+                await eventually(lambda: relay_changed(relay, first))
             assert (await relay.ask("open", kernel="other"))["file"]
 
 

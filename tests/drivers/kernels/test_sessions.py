@@ -5,7 +5,7 @@ from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, Reso
 from sandbox_server.drivers.kernels.kernel import OutputBounds
 from sandbox_server.drivers.kernels.kernels import Kernels
 from sandbox_server.drivers.kernels.sessions import KernelSessions
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -75,7 +75,7 @@ async def test_a_session_for_one_execution_is_nobody_else_s_and_counts(sessions:
         with pytest.raises(ResourceExhausted):
             async with sessions.once(None):
                 pass
-    await until(lambda: first.closed)
+    await eventually(lambda: first.closed)
 
 
 async def test_an_idle_session_is_closed_after_a_while_and_a_busy_one_is_not(kernels: Kernels) -> None:
@@ -83,6 +83,6 @@ async def test_an_idle_session_is_closed_after_a_while_and_a_busy_one_is_not(ker
         with anyio.fail_after(60):
             _, execution = await sessions.begin("busy", None, "import time; time.sleep(600)", timeout=300, bounds=BOUNDS)
             await sessions.named("idle", None)
-            await until(lambda: len(sessions) == 1)
+            await eventually(lambda: len(sessions) == 1)
         assert [session.id for session in sessions] == ["busy"]
         assert not execution.ended

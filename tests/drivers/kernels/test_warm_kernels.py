@@ -10,7 +10,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.kernels.kernel import Kernel
 from sandbox_server.drivers.kernels.warm_kernels import AT_MOST, WarmKernels
 from sandbox_server.drivers.spawn.process import Exit
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -49,11 +49,11 @@ async def test_one_kernel_waits_until_one_is_taken_and_then_as_many_as_the_pool_
     starter = Starter()
     pool = WarmKernels(starter.start, tasks)
     pool.begin()
-    await until(lambda: pool.ready == 1)
+    await eventually(lambda: pool.ready == 1)
     assert len(starter.started) == 1
 
     assert await pool.take() is starter.started[0]
-    await until(lambda: pool.ready == AT_MOST)
+    await eventually(lambda: pool.ready == AT_MOST)
     assert len(starter.started) == 1 + AT_MOST
 
 
@@ -70,12 +70,12 @@ async def test_kernels_that_ended_with_their_box_are_passed_over(tasks: Tasks) -
     starter = Starter()
     pool = WarmKernels(starter.start, tasks)
     await pool.take()
-    await until(lambda: pool.ready == AT_MOST)
+    await eventually(lambda: pool.ready == AT_MOST)
     for started in starter.started:
         await started.close()
 
     assert await pool.take() is None
-    await until(lambda: pool.ready == AT_MOST)
+    await eventually(lambda: pool.ready == AT_MOST)
     assert await pool.take() is starter.started[AT_MOST]
 
 
@@ -86,7 +86,7 @@ async def test_a_start_that_fails_is_no_kernel_and_is_tried_again_for_the_next(t
     pool.begin()
     assert await pool.take() is None
     starter.fails = False
-    await until(lambda: pool.ready == AT_MOST)
+    await eventually(lambda: pool.ready == AT_MOST)
     assert await pool.take() is starter.started[0]
 
 
@@ -109,6 +109,6 @@ async def test_closing_ends_those_that_nobody_took(tasks: Tasks) -> None:
     starter = Starter()
     pool = WarmKernels(starter.start, tasks)
     pool.begin()
-    await until(lambda: pool.ready == 1)
+    await eventually(lambda: pool.ready == 1)
     await pool.close()
     assert starter.started[0].exit

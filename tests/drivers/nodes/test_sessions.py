@@ -2,7 +2,7 @@ import pytest
 
 from sandbox_server.core.errors import Conflict, InvalidArgument, NotFound, ResourceExhausted
 from sandbox_server.drivers.nodes.sessions import NodeSessions
-from tests.drivers.kernels.waiting import until
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def test_more_than_so_many_are_refused(node_sessions: NodeSessions) -> Non
 async def test_an_idle_session_is_closed_after_its_own_time(node_sessions: NodeSessions) -> None:
     short, _ = await node_sessions.create("short", None, None, 0)
     await node_sessions.create("long", None, None, 60)
-    await until(lambda: "short" not in node_sessions)
+    await eventually(lambda: "short" not in node_sessions)
 
     assert short.closed
     assert [session.id for session in node_sessions] == ["long"]

@@ -7,6 +7,7 @@ import pytest
 
 from sandbox_server.drivers.ports import container_names
 from sandbox_server.drivers.ports.container_names import KEPT_SECONDS, MAX_KEPT, ContainerNames, addresses_of, is_own
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -66,7 +67,7 @@ async def test_a_name_that_is_ours_stays_so_while_the_resolver_is_busy(mine: str
     resolver.now += KEPT_SECONDS
     monkeypatch.setattr(container_names, "SECONDS", 0.05)
     go_on = threading.Event()
-    monkeypatch.setattr(names, "_resolve", lambda _: go_on.wait(10) and set())
+    monkeypatch.setattr(names, "_resolve", lambda _: go_on.wait(PATIENCE_SECONDS) and set())
     try:
         assert [await names.hold(name) for name in ("sandbox", "made-up")] == [True, False]
     finally:
@@ -78,7 +79,7 @@ async def test_a_resolver_that_hangs_holds_nobody_up_for_long(monkeypatch: pytes
     go_on = threading.Event()
 
     def hang(name: str) -> set[str]:
-        go_on.wait(10)
+        go_on.wait(PATIENCE_SECONDS)
         return set()
 
     names = ContainerNames(hang)

@@ -10,6 +10,7 @@ import pytest
 from sandbox_server.core.errors import InvalidArgument, PermissionDenied
 from sandbox_server.drivers.ports import listening_ports as module
 from sandbox_server.drivers.ports.listening_ports import PortPlace, Ports, box_table, listeners
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +107,7 @@ async def test_waiting_ends_when_somebody_listens() -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         port = server.getsockname()[1]
-        waiting = asyncio.create_task(Ports((), ()).wait(port, 30))
+        waiting = asyncio.create_task(Ports((), ()).wait(port, PATIENCE_SECONDS))
         assert not await Ports((), ()).wait(port, 0)
         assert not waiting.done()
         server.listen()
@@ -122,7 +123,7 @@ async def test_a_look_that_is_over_says_that_nobody_listens(monkeypatch: pytest.
 
 async def test_nobody_waits_for_a_port_of_ours() -> None:
     with pytest.raises(PermissionDenied):
-        await Ports({8080}, ()).wait(8080, 30)
+        await Ports({8080}, ()).wait(8080, PATIENCE_SECONDS)
 
 
 def boxed(tmp_path: Path, box: tuple[tuple[str, str, int], ...], outside: tuple[tuple[str, str, int], ...]) -> Ports:

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.proxy import configuration as module
+from tests.patience import PATIENCE_SECONDS, until
 
 CREDENTIALS = b"Basic " + base64.b64encode(b"us@er:p:ss@word")
 
@@ -77,7 +78,7 @@ def _serving(handler: type[BaseHTTPRequestHandler], name: str) -> Iterator[int]:
         thread.start()
         yield server.server_port
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ def ports() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def direct(ports: None, until: Callable[..., None]) -> Iterator[None]:
+def direct(ports: None) -> Iterator[None]:
     """A running tinyproxy."""
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
         theirs = (Path(module.__file__).with_name("tinyproxy.conf")).read_text()
@@ -137,7 +138,7 @@ class Program:
         if self._process:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
-            self._process.wait(30)
+            self._process.wait(PATIENCE_SECONDS)
             self._process = None
 
 

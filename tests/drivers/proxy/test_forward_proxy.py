@@ -16,7 +16,7 @@ from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import load
 from sandbox_server.settings.proxy import ROUTES, upstream
-from tests.waiting import eventually
+from tests.patience import eventually
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -223,7 +223,7 @@ async def test_the_command_is_run_again_after_a_while(commanded: Parts, monkeypa
         await proxy.change(lambda plan: replace(plan, upstream=SERVER, auth_command=command))
         first = len(commanded.haproxy.told)
 
-        await eventually(lambda: len(commanded.haproxy.told) > first, 30)
+        await eventually(lambda: len(commanded.haproxy.told) > first)
 
         assert commanded.haproxy.told[-1] != commanded.haproxy.told[first - 1]
 
@@ -242,7 +242,7 @@ async def test_a_host_that_has_moved_is_looked_up_again(parts: Parts, monkeypatc
         assert parts.haproxy.reloads == 0
         places.append(frozenset({"10.0.0.2"}))
 
-        await eventually(lambda: parts.haproxy.reloads, 30)
+        await eventually(lambda: parts.haproxy.reloads)
 
 
 class Egress:

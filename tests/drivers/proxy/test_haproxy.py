@@ -16,11 +16,12 @@ from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.settings.proxy import ROUTES
 from tests.drivers.proxy.conftest import Program, free_port
 from tests.drivers.proxy.test_configuration import curl
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_haproxy_waits_for_its_configuration(program: Program, until: Any) -> None:
+async def test_haproxy_waits_for_its_configuration(program: Program) -> None:
     haproxy = Haproxy(program.folder)
     until(haproxy.waits)
     assert not await haproxy.alive()

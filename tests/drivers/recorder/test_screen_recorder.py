@@ -16,7 +16,7 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.recorder import screen_recorder as module
 from sandbox_server.drivers.recorder.recording_segments import RecordingSegments
 from sandbox_server.drivers.recorder.screen_recorder import ScreenRecorder
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 RED, GREEN = (200, 0, 0), (0, 200, 0)
@@ -65,7 +65,7 @@ class Set:
         self.recorder = ScreenRecorder(self.screen.picture, lambda: self.screen, self.segments, lambda: self.screen.private)
 
     async def over(self) -> None:
-        await eventually(lambda: not self.recorder.recording, within=30)
+        await eventually(lambda: not self.recorder.recording)
 
     def colours(self) -> list[str]:
         """Which colour is the strongest in each picture of the first film, each once."""

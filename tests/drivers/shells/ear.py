@@ -1,12 +1,8 @@
 """What the tests of shells and of panes hear with."""
 
-import asyncio
-from collections.abc import Callable
-
 from sandbox_server.drivers.shells.shell_integration import Mark
 from sandbox_server.drivers.spawn.process import Exit
-
-SECONDS = 30
+from tests.patience import eventually
 
 
 class Ear:
@@ -17,41 +13,30 @@ class Ear:
         self.marks: list[Mark] = []
         self.exits: list[Exit] = []
         self.gaps = 0
-        self._change = asyncio.Event()
 
     def output(self, data: bytes) -> None:
         self.heard += data
-        self._change.set()
 
     def marked(self, mark: Mark) -> None:
         self.marks.append(mark)
-        self._change.set()
 
     def ended(self, observed: Exit) -> None:
         self.exits.append(observed)
-        self._change.set()
 
     def missed(self) -> None:
         self.gaps += 1
-        self._change.set()
-
-    async def until(self, true: Callable[[], object]) -> None:
-        async with asyncio.timeout(SECONDS):
-            while not true():
-                self._change.clear()
-                await self._change.wait()
 
     async def mark(self, kind: str, token: str = "") -> Mark:
         """Wait for a mark that was not waited for yet; those before it are forgotten."""
-        await self.until(lambda: any(mark.kind == kind and token in ("", mark.token) for mark in self.marks))
+        await eventually(lambda: any(mark.kind == kind and token in ("", mark.token) for mark in self.marks))
         place = next(place for place, mark in enumerate(self.marks) if mark.kind == kind and token in ("", mark.token))
         found = self.marks[place]
         del self.marks[: place + 1]
         return found
 
     async def hears(self, data: bytes) -> None:
-        await self.until(lambda: data in self.heard)
+        await eventually(lambda: data in self.heard)
 
     async def end(self) -> Exit:
-        await self.until(lambda: self.exits)
+        await eventually(lambda: self.exits)
         return self.exits[0]

@@ -1,13 +1,11 @@
 """Shells in a real tmux: what they say of themselves, and how they are given commands, signals and an end."""
 
-import asyncio
 import os
 import pty
 import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,8 +18,8 @@ from sandbox_server.drivers.shells.shells import _SIGNAL, BASHRC, LiveShell, She
 from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.drivers.shells.tmux import Tmux
 from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
-from tests.conftest import until
 from tests.drivers.shells.ear import Ear
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
 
@@ -158,15 +156,12 @@ async def test_what_was_given_and_how_it_ended_can_be_recalled(shells: TmuxShell
     assert not recall.running
 
 
-async def test_who_has_the_terminal_is_told(shells: TmuxShells, ear: Ear, until: Callable[..., None]) -> None:
+async def test_who_has_the_terminal_is_told(shells: TmuxShells, ear: Ear) -> None:
     shell = await ready(shells, ear)
     assert await shell.signal(None) == "shell"
     await shell.run(ShellCommand("t1", "sleep 600"))
     await ear.mark("start")
-    async with asyncio.timeout(SECONDS):
-        while await shell.signal(None) == "shell":  # the shell is about to start it
-            pass
-    assert await shell.signal(None) == "group"
+    assert await eventually(lambda: shell.signal(None), lambda reached: reached != "shell") == "group"  # the shell is about to start it
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -243,9 +238,7 @@ async def test_a_shell_is_opened_again_in_a_terminal_of_the_same_size(shells: Tm
     assert {file.name for file in terminals.glob("*.command")} == {f"{shell.key.name}.command"}
 
 
-async def test_closing_a_shell_ends_it_and_leaves_no_file(
-    shells: TmuxShells, ear: Ear, terminals: Path, until: Callable[..., None]
-) -> None:
+async def test_closing_a_shell_ends_it_and_leaves_no_file(shells: TmuxShells, ear: Ear, terminals: Path) -> None:
     shell = await ready(shells, ear)
     await run(shell, ear, "true")
     pid = shell.key.pid
@@ -293,7 +286,7 @@ async def test_a_shell_whose_terminal_is_gone_is_not_taken_over(shells: TmuxShel
 async def test_a_gap_is_told_and_marks_are_understood_after_it(shells: TmuxShells, ear: Ear, terminals: Path) -> None:
     shell = await ready(shells, ear)
     subprocess.run(["tmux", "-S", str(terminals / "tmux.sock"), "detach-client", "-s", "tandem"], check=True)
-    await ear.until(lambda: ear.gaps == 1)
+    await eventually(lambda: ear.gaps == 1)
     assert (await run(shell, ear, "(exit 7)")).status == 7
 
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,9 @@ from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.drivers.shells.tmux import PaneStart, Tmux, TmuxRefused
 from sandbox_server.drivers.spawn.process import LOST, Exit, Processes
 from tests.drivers.shells.ear import Ear
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
-
-SECONDS = 30
 
 
 def sh(script: str, cwd: str = "/", **environment: str) -> PaneStart:
@@ -101,7 +99,7 @@ async def test_typed_bytes_arrive_as_they_are(tmux: Tmux, ear: Ear) -> None:
     await ear.hears(b"ready\n")
     pane.type(data[:3000])
     pane.type(data[3000:])
-    await ear.until(lambda: len(ear.heard) >= len(b"ready\n" + data))
+    await eventually(lambda: len(ear.heard) >= len(b"ready\n" + data))
     assert ear.heard == b"ready\n" + data
 
 
@@ -174,7 +172,7 @@ async def test_a_terminal_can_take_the_place_of_one_that_is_gone(tmux: Tmux, ter
     assert (await new.capture()).state.size == (120, 32)
 
 
-async def test_closing_a_terminal_ends_its_program_and_may_be_done_twice(tmux: Tmux, ear: Ear, until: Callable[..., None]) -> None:
+async def test_closing_a_terminal_ends_its_program_and_may_be_done_twice(tmux: Tmux, ear: Ear) -> None:
     pane = await tmux.open(sh("exec sleep 600"), ear)
     await pane.close()
     await pane.close()
@@ -215,9 +213,7 @@ async def test_terminals_go_on_without_this_process_and_can_be_taken_over(proces
     assert b"hello" not in ear.heard
 
 
-async def test_an_end_that_nobody_heard_is_told_to_who_takes_the_terminal_over(
-    processes: Processes, terminals: Path, ear: Ear, until: Callable[..., None]
-) -> None:
+async def test_an_end_that_nobody_heard_is_told_to_who_takes_the_terminal_over(processes: Processes, terminals: Path, ear: Ear) -> None:
     async with Tmux(processes, str(terminals)) as first:
         pane = await first.open(sh("exec sleep 600"), ear)
     os.kill(pane.pid, signal.SIGTERM)
@@ -238,7 +234,7 @@ async def test_a_lost_connection_is_made_again_and_the_gap_is_told(tmux: Tmux, t
     pane = await tmux.open(raw("cat"), ear)
     await ear.hears(b"ready")
     ask_by_hand(terminals, "detach-client", "-s", driver.SESSION)
-    await ear.until(lambda: ear.gaps == 1)
+    await eventually(lambda: ear.gaps == 1)
     pane.type(b"hello again")
     await ear.hears(b"hello again")
     assert ear.exits == []

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 import sandbox_server
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, PulseAudio, Say
+from tests.patience import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ class Server:
 
 
 @pytest.fixture
-def server(until: Callable[..., None], request: pytest.FixtureRequest) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A running sound server; parametrized with whether it has a microphone."""
     if shutil.which("pulseaudio") is None:
         pytest.skip("PulseAudio is not installed here")
@@ -70,7 +71,7 @@ def server(until: Callable[..., None], request: pytest.FixtureRequest) -> Iterat
         until(lambda: os.path.exists(started.socket))
         yield started
         started.process.kill()
-        started.process.wait(30)
+        started.process.wait(PATIENCE_SECONDS)
 
 
 def loudest(piece: bytes) -> int:
@@ -84,7 +85,7 @@ async def test_what_a_program_plays_is_heard_and_then_silence_again(server: Serv
         player = server.play(wave.tobytes())
         pieces = [piece async for piece in _until_loud(heard)]
         assert len(pieces[-1]) == round(RATE * CHUNK_SECONDS) * 4
-        player.wait(30)
+        player.wait(PATIENCE_SECONDS)
         while loudest(await anext(heard)):
             pass
 

@@ -11,8 +11,8 @@ import pytest
 from sandbox_server.drivers.spawn import busy_groups
 from sandbox_server.drivers.spawn.busy_groups import BUSY_NICE, LOOKS, BusyGroups
 from sandbox_server.drivers.spawn.child_setup import NICE, Account
+from tests.patience import until
 
-Until = Callable[..., None]
 SECONDS = 0.2
 """Processor time that a look counts as enough in these tests: `SHARE` of a second."""
 SPIN = "while :; do :; done"
@@ -49,40 +49,38 @@ def seconds_of(group: int) -> float:
     return found.seconds if found else 0.0
 
 
-def look(busy: BusyGroups, group: int, until: Until) -> None:
+def look(busy: BusyGroups, group: int) -> None:
     """Look once the group has computed for long enough since the look before, as if a second had passed."""
     before = seconds_of(group)
-    until(lambda: seconds_of(group) - before > 2 * SECONDS, 60)
+    until(lambda: seconds_of(group) - before > 2 * SECONDS)
     busy.look(1.0)
 
 
-def test_a_group_that_keeps_computing_loses_weight_with_all_its_processes(
-    busy: BusyGroups, started: Callable[..., int], until: Until
-) -> None:
+def test_a_group_that_keeps_computing_loses_weight_with_all_its_processes(busy: BusyGroups, started: Callable[..., int]) -> None:
     group = started(f"({SPIN}) & {SPIN}")
     until(lambda: nice_of(group) == NICE)
     busy.look(1.0)
     for _ in range(LOOKS - 1):
-        look(busy, group, until)
+        look(busy, group)
         assert nice_of(group) == NICE
-    look(busy, group, until)
+    look(busy, group)
     until(lambda: nice_of(group) == BUSY_NICE)  # the lowest of its processes
 
 
-def test_time_of_children_that_have_ended_counts(busy: BusyGroups, started: Callable[..., int], until: Until) -> None:
+def test_time_of_children_that_have_ended_counts(busy: BusyGroups, started: Callable[..., int]) -> None:
     group = started("while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; done")
     busy.look(1.0)
     for _ in range(LOOKS + 1):
-        look(busy, group, until)
+        look(busy, group)
     until(lambda: nice_of(group) == BUSY_NICE)
 
 
-def test_who_paused_between_looks_keeps_its_weight(busy: BusyGroups, started: Callable[..., int], until: Until) -> None:
+def test_who_paused_between_looks_keeps_its_weight(busy: BusyGroups, started: Callable[..., int]) -> None:
     group = started(SPIN)
     until(lambda: nice_of(group) == NICE)
     busy.look(1.0)
     for _ in range(2 * LOOKS):
-        look(busy, group, until)
+        look(busy, group)
         os.killpg(group, signal.SIGSTOP)
         until(lambda: not is_running(group))
         busy.look(1.0)
@@ -96,11 +94,11 @@ def is_running(group: int) -> bool:
         return stat.read().rpartition(b")")[2].split()[0] == b"R"
 
 
-def test_who_sleeps_and_who_has_full_weight_keeps_it(busy: BusyGroups, started: Callable[..., int], until: Until) -> None:
+def test_who_sleeps_and_who_has_full_weight_keeps_it(busy: BusyGroups, started: Callable[..., int]) -> None:
     sleeps, ours, lower = started("sleep 600"), started(f"nice -n {NICE} sh -c '{SPIN}' & {SPIN}", 0), started(SPIN, NICE + 2)
     busy.look(1.0)
     for _ in range(LOOKS + 1):
-        look(busy, lower, until)
+        look(busy, lower)
     until(lambda: nice_of(lower) == BUSY_NICE)
     assert (nice_of(sleeps), nice_of(ours)) == (NICE, 0)
 

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,13 +18,12 @@ from sandbox_server.core.errors import (
     Unavailable,
 )
 from sandbox_server.drivers.spawn.process import LOST, Exit, Process, Processes
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
-
-Until = Callable[..., None]
 
 
 @pytest.fixture
@@ -71,7 +69,7 @@ async def test_two_waits_see_the_same_end_and_a_cancelled_one_does_not_disturb_i
     assert await asyncio.gather(*waits) == [Exit(None, signal.SIGINT)] * 2
 
 
-async def test_a_signal_reaches_the_whole_group_or_the_process_alone(processes: Processes, until: Until) -> None:
+async def test_a_signal_reaches_the_whole_group_or_the_process_alone(processes: Processes) -> None:
     script = "trap 'exit 3' TERM; sh -c 'echo $$; exec sleep 60' & while :; do wait; done"
     readable, writable = os.pipe()
     for group, child_lives in ((False, True), (True, False)):
@@ -95,7 +93,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-async def test_what_a_process_leaves_of_its_group_is_killed_where_that_is_asked_for(processes: Processes, until: Until) -> None:
+async def test_what_a_process_leaves_of_its_group_is_killed_where_that_is_asked_for(processes: Processes) -> None:
     readable, writable = os.pipe()
     cases: list[tuple[Literal["keep", "kill"], bool]] = [("keep", True), ("kill", False)]
     for on_exit, lives in cases:
@@ -203,15 +201,13 @@ def in_folder(folder: Path) -> list[str]:
     return [pid for pid in os.listdir("/proc") if pid.isdigit() and works_there(pid)]
 
 
-async def test_a_program_that_takes_too_long_is_killed_with_its_children(
-    processes: Processes, spawner: "SpawnerDaemon", until: Until
-) -> None:
+async def test_a_program_that_takes_too_long_is_killed_with_its_children(processes: Processes, spawner: "SpawnerDaemon") -> None:
     with pytest.raises(DeadlineExceeded):
         await processes.run(["sh", "-c", "sleep 60 & wait"], timeout=0.5, max_output=100)
     until(lambda: not in_folder(spawner.workspace))
 
 
-async def test_a_cancelled_run_kills_what_it_started(processes: Processes, spawner: "SpawnerDaemon", until: Until) -> None:
+async def test_a_cancelled_run_kills_what_it_started(processes: Processes, spawner: "SpawnerDaemon") -> None:
     pid = spawner.workspace / "pid"
     command = ["sh", "-c", "echo $$ > pid.new; mv pid.new pid; exec sleep 60"]
     run = asyncio.create_task(processes.run(command, timeout=60, max_output=100))
@@ -241,7 +237,7 @@ async def test_starts_fail_while_the_spawner_is_down_and_work_once_it_is_back(pr
     assert await text(processes, "echo", "back") == "back\n"
 
 
-async def test_a_worker_runs_as_the_agent_and_ends_with_its_socket(processes: Processes, until: Until) -> None:
+async def test_a_worker_runs_as_the_agent_and_ends_with_its_socket(processes: Processes) -> None:
     worker = await processes.worker()
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(worker, b"who")

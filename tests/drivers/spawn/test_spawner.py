@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +14,11 @@ import pytest
 import sandbox_server
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.spawn.child_setup import NICE
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
 
-Until = Callable[..., None]
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
 
 
@@ -47,7 +46,7 @@ print(json.dumps({
 
 def connect(spawner: "SpawnerDaemon") -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    sock.settimeout(30)
+    sock.settimeout(PATIENCE_SECONDS)
     sock.connect(spawner.socket)
     return sock
 
@@ -203,7 +202,7 @@ def test_a_malformed_packet_harms_nobody(spawner: "SpawnerDaemon", packet: bytes
     assert report(spawner)["uid"][0] == 1000
 
 
-def test_a_client_that_goes_away_takes_its_process_group_along(spawner: "SpawnerDaemon", until: Until) -> None:
+def test_a_client_that_goes_away_takes_its_process_group_along(spawner: "SpawnerDaemon") -> None:
     readable, writable = os.pipe()
     with connect(spawner) as sock:
         leader = ask(sock, writable, argv=["sh", "-c", "sleep 60 & echo $!; wait"], fds=["stdout"])["pid"]
@@ -213,7 +212,7 @@ def test_a_client_that_goes_away_takes_its_process_group_along(spawner: "Spawner
     os.close(writable)
 
 
-def test_a_process_that_is_to_be_kept_outlives_its_client_and_is_still_reaped(spawner: "SpawnerDaemon", until: Until) -> None:
+def test_a_process_that_is_to_be_kept_outlives_its_client_and_is_still_reaped(spawner: "SpawnerDaemon") -> None:
     with connect(spawner) as sock:
         kept = ask(sock, argv=["sleep", "60"], on_disconnect="keep")["pid"]
     report(spawner)  # by now the daemon has seen the client go
@@ -222,7 +221,7 @@ def test_a_process_that_is_to_be_kept_outlives_its_client_and_is_still_reaped(sp
     until(lambda: not os.path.exists(f"/proc/{kept}"))
 
 
-def test_a_spawner_that_is_stopped_ends_its_processes(spawner: "SpawnerDaemon", until: Until) -> None:
+def test_a_spawner_that_is_stopped_ends_its_processes(spawner: "SpawnerDaemon") -> None:
     with connect(spawner) as sock:
         pid = ask(sock, argv=["sleep", "60"])["pid"]
         spawner.stop()
@@ -235,7 +234,7 @@ def test_a_worker_keeps_no_descriptor_of_the_spawner(spawner: "SpawnerDaemon") -
         descriptor_passing.send_request(sock, {"worker": True})
         reply, (fd,) = descriptor_passing.receive(sock)
         with socket.socket(fileno=fd) as worker:
-            worker.settimeout(30)
+            worker.settimeout(PATIENCE_SECONDS)
             worker.sendall(b"who")
             uid, pid, fds = map(int, worker.recv(100).split())
     assert reply
@@ -243,7 +242,7 @@ def test_a_worker_keeps_no_descriptor_of_the_spawner(spawner: "SpawnerDaemon") -
 
 
 @pytest.mark.slow
-def test_thousands_of_processes_leave_no_zombie_and_no_descriptor(spawner: "SpawnerDaemon", until: Until) -> None:
+def test_thousands_of_processes_leave_no_zombie_and_no_descriptor(spawner: "SpawnerDaemon") -> None:
     fds = Path(f"/proc/{spawner.pid}/fd")
     with connect(spawner) as sock:  # served, so it has opened all that is its own
         ask(sock, argv=["true"])
@@ -297,15 +296,13 @@ def hostile(spawner: "SpawnerDaemon", *said: bytes) -> tuple[socket.socket, sock
 
 
 @pytest.mark.parametrize("said", [[], [b'{"er'], [b"{", b"}"], [b"x" * 1000]])
-def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(
-    spawner: "SpawnerDaemon", until: Until, said: list[bytes]
-) -> None:
+def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(spawner: "SpawnerDaemon", said: list[bytes]) -> None:
     zygote, asking = hostile(spawner, *said)
     with zygote, asking:
-        until((spawner.workspace / "said").exists, within=30)
+        until((spawner.workspace / "said").exists)
         for _ in range(3):
             with connect(spawner) as sock:
-                sock.settimeout(5)
+                sock.settimeout(PATIENCE_SECONDS)
                 assert "pid" in ask(sock, argv=["true"])
                 assert descriptor_passing.receive(sock)[0] == {"exit": 0}
         asking.settimeout(0.2)
@@ -314,7 +311,7 @@ def test_a_process_that_says_half_of_why_it_did_not_start_holds_up_nobody(
 
 
 @pytest.mark.parametrize("said", [b"x" * 20_000, b"[" * 10_000])
-def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", until: Until, said: bytes) -> None:
+def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: "SpawnerDaemon", said: bytes) -> None:
     zygote, asking = hostile(spawner, *[said[place : place + 8000] for place in range(0, len(said), 8000)])
     with zygote, asking:
         if len(said) > descriptor_passing.MAX_PACKET:
@@ -322,9 +319,9 @@ def test_what_a_process_says_and_makes_no_sense_is_an_error_of_its_own(spawner: 
             assert reply
             assert reply["subject"] == "process"
         else:
-            until((spawner.workspace / "said").exists, within=30)
+            until((spawner.workspace / "said").exists)
         with connect(spawner) as sock:
-            sock.settimeout(5)
+            sock.settimeout(PATIENCE_SECONDS)
             assert "pid" in ask(sock, argv=["true"])
 
 

@@ -3,18 +3,17 @@
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.drivers.spawn.test_spawner import ask, connect, is_running, report
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
-
-Until = Callable[..., None]
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def has_settled(pid: int) -> bool:
 
 
 @pytest.fixture
-def warm(spawner: "SpawnerDaemon", until: Until) -> int:
+def warm(spawner: "SpawnerDaemon") -> int:
     """The process that waits."""
     until(lambda: len(children(spawner)) == 1 and has_settled(children(spawner)[0]))
     return children(spawner)[0]
@@ -48,14 +47,14 @@ def test_nobody_takes_it_for_the_spawner(spawner: "SpawnerDaemon", warm: int) ->
     assert Path(f"/proc/{warm}/cmdline").read_bytes().strip(b"\0") == b"warm process"
 
 
-def test_a_warm_process_becomes_the_next_program_and_is_replaced(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
+def test_a_warm_process_becomes_the_next_program_and_is_replaced(spawner: "SpawnerDaemon", warm: int) -> None:
     with connect(spawner) as sock:
         assert ask(sock, argv=["sleep", "60"])["pid"] == warm
         until(lambda: len(children(spawner)) == 2)
         assert warm in children(spawner)
 
 
-def test_the_program_finds_what_every_other_finds(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
+def test_the_program_finds_what_every_other_finds(spawner: "SpawnerDaemon", warm: int) -> None:
     given = {"cwd": "/tmp", "env": {"GREETING": "hello", "LANG": None}}
     by_spare = report(spawner, **given)
     until(lambda: warm not in children(spawner) and len(children(spawner)) == 1)
@@ -97,19 +96,19 @@ def test_a_program_starts_without_a_killed_warm_process(spawner: "SpawnerDaemon"
             assert sock.recv(100) in (b'{"exit": 0}', b'{"signal": 9}')
 
 
-def test_a_program_from_a_warm_process_ends_with_its_client(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
+def test_a_program_from_a_warm_process_ends_with_its_client(spawner: "SpawnerDaemon", warm: int) -> None:
     with connect(spawner) as sock:
         ask(sock, argv=["sleep", "60"])
     until(lambda: not is_running(warm))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_warm_process_ends_with_the_spawner(spawner: "SpawnerDaemon", warm: int, until: Until, number: int) -> None:
+def test_a_warm_process_ends_with_the_spawner(spawner: "SpawnerDaemon", warm: int, number: int) -> None:
     spawner.stop(number)
     until(lambda: not is_running(warm))
 
 
-def test_hundreds_of_programs_leave_no_descriptor_and_no_zombie(spawner: "SpawnerDaemon", warm: int, until: Until) -> None:
+def test_hundreds_of_programs_leave_no_descriptor_and_no_zombie(spawner: "SpawnerDaemon", warm: int) -> None:
     before = len(os.listdir(f"/proc/{spawner.pid}/fd"))
     for number in range(300):
         with connect(spawner) as sock:

@@ -14,8 +14,8 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.video.mp4_writer import Mp4Writer
 from sandbox_server.drivers.video.recording import Recording, RecordingOptions
-from tests.conftest import until
 from tests.drivers.video.mp4 import BLUE, GREEN, RED, colours, loudness, plain, shown, size
+from tests.patience import until
 from tests.threads import Held, cancelled_in_the_middle
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import until
 from tests.drivers.x11.conftest import XServer, desktop, program, xserver
+from tests.patience import PATIENCE_SECONDS, until
 
 __all__ = ["desktop", "program", "xserver"]
 
@@ -30,7 +30,7 @@ class VncProcess:
     def kill(self) -> None:
         """End it at once."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture

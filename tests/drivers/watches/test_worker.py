@@ -10,6 +10,7 @@ import pytest
 from sandbox_server.drivers.files import message_frames
 from sandbox_server.drivers.files.message_frames import WorkerFrame
 from sandbox_server.drivers.watches.worker import serve
+from tests.patience import PATIENCE_SECONDS
 
 
 class Worker:
@@ -17,7 +18,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
-        self._ours.settimeout(30)
+        self._ours.settimeout(PATIENCE_SECONDS)
         self._thread = threading.Thread(target=serve, args=(self._theirs,))
         self._thread.start()
 
@@ -36,7 +37,7 @@ class Worker:
 
     def stop(self) -> None:
         self._ours.close()
-        self._thread.join(30)
+        self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive()
         self._theirs.close()
 

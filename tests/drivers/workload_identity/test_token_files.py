@@ -9,8 +9,8 @@ import pytest
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.workload_identity import token_files
 from sandbox_server.drivers.workload_identity.token_files import TokenFiles
-from tests.threads import SECONDS, Held
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
+from tests.threads import Held
 
 pytestmark = pytest.mark.anyio
 
@@ -98,6 +98,6 @@ async def test_files_that_are_withdrawn_while_they_are_written_do_not_come_back(
         files.withdraw()
         held.release()
         files.renew()
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await later.wait()
         assert not (tmp_path / "aws-token").exists()

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 from collections.abc import AsyncIterator
+from operator import not_
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from sandbox_server.core.errors import PermissionDenied, ResourceExhausted
 from sandbox_server.drivers.workload_identity import token_socket
 from sandbox_server.drivers.workload_identity.token_socket import MAX_CONNECTIONS, SocketAnswer, SocketRequest, TokenSocket
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -111,14 +113,10 @@ async def is_served(path: str) -> bool:
 
 async def test_more_connections_than_the_limit_are_closed_at_once(path: str) -> None:
     idle = [await asyncio.open_unix_connection(path) for _ in range(MAX_CONNECTIONS)]
-    async with asyncio.timeout(20):
-        while await is_served(path):  # the last of them may not be accepted yet
-            pass
+    await eventually(lambda: is_served(path), not_)  # the last of them may not be accepted yet
     for _, writer in idle:
         writer.close()
-    async with asyncio.timeout(20):
-        while not await is_served(path):
-            pass
+    await eventually(lambda: is_served(path))
 
 
 async def test_who_says_nothing_is_shown_out(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

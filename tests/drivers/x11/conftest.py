@@ -1,10 +1,9 @@
 """A real X server, and a real program on it that writes down what it gets."""
 
-import asyncio
 import os
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,10 @@ from sandbox_server.boot import window_manager as window_manager_start
 from sandbox_server.drivers.x11 import clipboard_selection, connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keysyms import UNICODE
-from tests.conftest import until
+from tests.patience import PATIENCE_SECONDS, until
 
 _SHIFT = X.ShiftMask
 _NAMED = {0xFF0D: "\n", 0xFF09: "\t"}
-
-
-async def eventually[T](look: Callable[[], Awaitable[T]], wanted: Callable[[T], object]) -> T:
-    """What `look()` gives once it is as wanted; fails after five seconds."""
-    async with asyncio.timeout(30):
-        while not wanted(found := await look()):  # noqa: ASYNC110 - nobody tells when it is
-            await asyncio.sleep(0.01)
-    return found
 
 
 class XServer:
@@ -53,7 +44,7 @@ class XServer:
         """End it at once."""
         if self.process:
             self.process.kill()
-            self.process.wait(30)
+            self.process.wait(PATIENCE_SECONDS)
             self.process = None
 
 
@@ -91,7 +82,7 @@ def managing(xserver: XServer, *options: str) -> Iterator[subprocess.Popen[bytes
         yield process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
         with suppress(ConnectionClosedError):  # the test ended the server
             display.close()
 
@@ -163,7 +154,7 @@ class Program:
         self._closed.set()
         self._display.display.socket.shutdown(2)
         if self._thread.is_alive():
-            self._thread.join(30)
+            self._thread.join(PATIENCE_SECONDS)
         self._display.display.socket.close()
 
     def _run(self) -> None:

@@ -16,6 +16,7 @@ from sandbox_server.drivers.x11 import clipboard_selection
 from sandbox_server.drivers.x11.clipboard import X11Clipboard
 from sandbox_server.drivers.x11.desktop import Desktop
 from tests.drivers.x11.conftest import XServer
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ class Owner:
 
     def close(self) -> None:
         self._display.display.socket.shutdown(2)
-        self._thread.join(30)
+        self._thread.join(PATIENCE_SECONDS)
         self._display.display.socket.close()
 
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from sandbox_server.drivers.x11.desktop import Desktop
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ from sandbox_server.drivers.x11 import input_turns as driver
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.drivers.x11.keysyms import of_key
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
 
@@ -42,9 +42,7 @@ async def test_what_a_turn_may_hold_is_released_when_nobody_does(
     async with InputTurns(desktop) as turns:
         async with turns.take(hold=True):
             await desktop.keyboard.press(CONTROL)
-        async with asyncio.timeout(30):
-            while desktop.holds:  # noqa: ASYNC110 - nobody tells when it is
-                await asyncio.sleep(0.01)
+        await eventually(lambda: not desktop.holds)
     until(lambda: program.kinds() == ["down", "up"])
 
 

@@ -10,8 +10,8 @@ from Xlib.ext import xtest
 
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keysyms import of_key
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 

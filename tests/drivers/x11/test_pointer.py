@@ -4,8 +4,8 @@ import pytest
 
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.pointer import CLICK_PAUSE, DRAG_STEPS
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 

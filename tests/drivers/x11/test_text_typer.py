@@ -7,8 +7,8 @@ import pytest
 from sandbox_server.drivers.x11 import text_typer
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.text_typer import MAX_KEYED
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 MIXED = "hi é 世界 🙂 שלום مرحبا"

@@ -20,8 +20,8 @@ from Xlib.protocol import event as events
 
 from sandbox_server.drivers.x11.untrusted_clients import UntrustedClients, listen
 from sandbox_server.drivers.x11.untrusted_requests import MAX_CURSOR
-from tests.conftest import until
 from tests.drivers.x11.conftest import XServer
+from tests.patience import PATIENCE_SECONDS, until
 
 DOOR = ":987"
 """A display's number at whose place the guests come in, because Xlib for Python finds displays by number alone."""
@@ -44,7 +44,7 @@ def door(xserver: XServer) -> Iterator[Callable[[bool], None]]:
     yield open_door
     for listener, thread in opened:
         listener.shutdown(socket.SHUT_RDWR)
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
         listener.close()
     os.unlink(path)
 
@@ -272,7 +272,7 @@ def test_a_program_of_the_distribution_runs(guest: Client, own: Client) -> None:
         until(lambda: {window.id for window in own.root.query_tree().children} - known)
     finally:
         program.terminate()
-        program.wait(30)
+        program.wait(PATIENCE_SECONDS)
 
 
 def test_a_guest_that_wants_to_outlive_its_connection_keeps_no_place_in_the_server(own: Client, guest: Client) -> None:

@@ -9,7 +9,8 @@ from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.window_changes import WindowPlace, WindowState
 from sandbox_server.drivers.x11.windows import X11Window
-from tests.drivers.x11.conftest import Program, XServer, eventually
+from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("window_manager")]
 

@@ -14,8 +14,8 @@ from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream.input.injector import InputInjector
 from sandbox_server.stream.wire import PointerInput
-from tests.conftest import until
-from tests.drivers.x11.conftest import Program, XServer, eventually
+from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
 

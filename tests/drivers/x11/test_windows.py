@@ -9,7 +9,8 @@ import pytest
 from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.windows import X11Window
-from tests.drivers.x11.conftest import XServer, eventually
+from tests.drivers.x11.conftest import XServer
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("window_manager")]
 
@@ -41,7 +42,7 @@ def terminals(xserver: XServer) -> Iterator[list[subprocess.Popen[bytes]]]:
     yield running
     for process in running:
         process.kill()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
 
 
 async def titles(desktop: Desktop) -> dict[str, int]:
@@ -78,7 +79,7 @@ async def test_a_window_is_raised_and_focused(desktop: Desktop, terminals: objec
 async def test_a_window_that_is_gone_is_a_conflict(desktop: Desktop, terminals: list[subprocess.Popen[bytes]]) -> None:
     xids = await both(desktop)
     terminals[1].kill()
-    terminals[1].wait(30)
+    terminals[1].wait(PATIENCE_SECONDS)
     await eventually(lambda: titles(desktop), lambda found: len(found) == 1)
     with pytest.raises(Conflict, match="is gone"):
         await desktop.windows.activate(xids["second"])

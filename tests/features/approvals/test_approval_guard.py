@@ -21,7 +21,7 @@ from sandbox_server.features.approvals.shell_lines import REFUSED, TERMINAL
 from sandbox_server.features.box.checkpoint_details import CheckpointDetails
 from tests.features.approvals.people import Person
 from tests.features.approvals.test_gate import gate
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

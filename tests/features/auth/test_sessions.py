@@ -12,7 +12,7 @@ from sandbox_server.core.operation import Operation, operations
 from sandbox_server.drivers.credentials.revoked import Revoked
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import SessionGuard, SignInSessions
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

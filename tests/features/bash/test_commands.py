@@ -14,7 +14,8 @@ from sandbox_server.core import Conflict, InvalidArgument, ResourceExhausted, To
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.features.bash.commands import Bash, BashKillRequest, BashWriteRequest
 from sandbox_server.features.bash.output import BashOutputRequest
-from tests.features.bash.asking import Until, answered, begin, ended, is_running, read, run
+from tests.features.bash.asking import answered, begin, ended, is_running, read, run
+from tests.patience import until
 
 if TYPE_CHECKING:
     from tests.conftest import SpawnerDaemon
@@ -84,7 +85,7 @@ async def test_waiting_for_output_ends_with_its_time(bash: Bash) -> None:
     assert (got.stdout, got.command.status) == ("", "running")
 
 
-async def test_a_hard_timeout_kills_the_whole_process_group(bash: Bash, until: Until) -> None:
+async def test_a_hard_timeout_kills_the_whole_process_group(bash: Bash) -> None:
     done = await run(bash, "sleep 60 & echo $!; wait", hard_timeout=1)
     assert (done.status, done.exit_code, done.signal) == ("timed_out", None, "SIGKILL")
     assert done.stdout
@@ -244,7 +245,7 @@ async def test_any_text_gives_a_true_status(bash: Bash, command: str, code: int,
     assert (done.status, done.exit_code, done.stdout) == ("completed", code, stdout)
 
 
-async def test_leaving_ends_every_command_and_closes_every_descriptor(spawner: "SpawnerDaemon", tmp_path: Path, until: Until) -> None:
+async def test_leaving_ends_every_command_and_closes_every_descriptor(spawner: "SpawnerDaemon", tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     bash = Bash(Processes(spawner.socket), workspace=str(spawner.workspace), max_sessions=4, output_bytes=1 << 20, spool=str(tmp_path))
     async with bash:

@@ -6,8 +6,8 @@ from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.browser.action_performer import perform
 from sandbox_server.features.browser.gui_actions import Action
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 

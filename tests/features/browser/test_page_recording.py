@@ -15,7 +15,7 @@ from sandbox_server.drivers.files.files import Files
 from sandbox_server.features.browser import page_recording
 from sandbox_server.features.browser.page_recording import PageRecordings, PageRecordRequest
 from tests.drivers.video.mp4 import BLUE, colours, plain, shown
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

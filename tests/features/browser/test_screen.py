@@ -11,8 +11,8 @@ from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.features.browser.gui_actions import Action
 from sandbox_server.features.browser.screen import BatchRequest, BrowserConfigRequest, BrowserScreen, Resolution
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 

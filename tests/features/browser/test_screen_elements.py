@@ -9,8 +9,8 @@ from sandbox_server.drivers.browser.screen_elements import Point, PointerAction,
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.features.browser.screen_elements import ElementClickRequest, ElementList, ScreenElements
-from tests.conftest import until
-from tests.drivers.x11.conftest import Program, XServer, eventually
+from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import eventually, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("window_manager")]
 

@@ -12,7 +12,8 @@ from sandbox_server.core import Blob, Call, Caller, Reply
 from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.browser.screenshots import LookRequest, Pictures, ScreenshotRequest, WatchRequest
-from tests.drivers.x11.conftest import Program, XServer, eventually
+from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

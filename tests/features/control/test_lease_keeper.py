@@ -16,8 +16,8 @@ from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from sandbox_server.features.control.lease_state_machine import Lease, LeaseTimes
 from tests.controls import driving
+from tests.patience import PATIENCE_SECONDS, eventually
 from tests.threads import Held, left_in_the_middle
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +53,7 @@ async def release(found: LeaseKeeper, caller: Caller = ANN) -> None:
 
 
 async def becomes(found: LeaseKeeper, state: str) -> None:
-    assert await found.until(lambda holding: holding.state == state, 30), found.lease
+    assert await found.until(lambda holding: holding.state == state, PATIENCE_SECONDS), found.lease
 
 
 async def until_news(events: AsyncIterator[LeaseChange], kind: str) -> LeaseChange:
@@ -229,7 +229,7 @@ async def test_news_begin_with_the_state_and_can_be_resumed(tmp_path: Path) -> N
 async def test_a_wait_for_control_ends_either_way(tmp_path: Path) -> None:
     async with driving(tmp_path) as found:
         await take(found)
-        waiting = asyncio.create_task(found.until(lambda holding: holding.admits(AGENT, "gui"), 30))
+        waiting = asyncio.create_task(found.until(lambda holding: holding.admits(AGENT, "gui"), PATIENCE_SECONDS))
         assert not await found.until(lambda holding: holding.admits(AGENT, "gui"), 0.01)
         await release(found)
         assert await waiting

@@ -12,7 +12,7 @@ from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, actor_of
 from sandbox_server.features.control.private_mode import ClearClipboard, SecretFocus
 from tests.controls import driving
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

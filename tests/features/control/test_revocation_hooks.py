@@ -10,8 +10,8 @@ from sandbox_server.core.control import Holding
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.features.control.revocation_hooks import ReleaseKeys, TellBrowser
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program, desktop, program, xserver
+from tests.patience import until
 
 __all__ = ["desktop", "program", "xserver"]
 

@@ -15,7 +15,7 @@ from sandbox_server.features.egress.follower import EgressFollower
 from sandbox_server.features.egress.grants import EgressDestination
 from tests.egress.conftest import EgressLab
 from tests.features.egress.conftest import Person, Ruling, allowed, put
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 PLACE = EgressDestination(host="a.example", port=80)

@@ -9,7 +9,7 @@ from sandbox_server.features.egress import attribution as attribution_module
 from sandbox_server.features.egress.attribution import ConnectionAttribution
 from sandbox_server.features.egress.connections import Connection, ConnectionTable
 from tests.features.egress.flows import refused
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

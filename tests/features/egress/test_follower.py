@@ -6,7 +6,7 @@ from sandbox_server.drivers.egress.egress_client import EgressClient, EgressEven
 from sandbox_server.features.egress import follower as follower_module
 from sandbox_server.features.egress.follower import EgressFollower
 from tests.egress.conftest import EgressLab
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

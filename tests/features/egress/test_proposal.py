@@ -8,7 +8,7 @@ from sandbox_server.features.egress import proposal as proposal_module
 from sandbox_server.features.egress.connections import ConnectionTable
 from sandbox_server.features.egress.proposal import LearnedDestination, LearnedDestinations, proposed, rules_for
 from tests.features.egress.flows import opened
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

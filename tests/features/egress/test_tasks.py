@@ -9,8 +9,8 @@ from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.egress import tasks as tasks_module
 from sandbox_server.features.egress.tasks import CALLED_SECONDS, RunningTasks, TaskAnnouncer
 from tests.egress.conftest import EgressLab
-from tests.threads import SECONDS, Held, Overtaken, left_in_the_middle
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
+from tests.threads import Held, Overtaken, left_in_the_middle
 
 pytestmark = pytest.mark.anyio
 
@@ -140,8 +140,8 @@ async def test_an_end_that_comes_while_a_lease_is_kept_is_kept_after_it(
     monkeypatch.setattr(tasks._file, "write", write)
     monkeypatch.setattr(tasks, "_keeping", write.loop_lock(), raising=False)
     leased = asyncio.create_task(tasks.lease("t1", 60))
-    assert await asyncio.to_thread(write.begun.wait, SECONDS)
-    async with asyncio.timeout(SECONDS):
+    assert await asyncio.to_thread(write.begun.wait, PATIENCE_SECONDS)
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await tasks.end("t1")
         await leased
     assert running(RunningTasks(JsonFile(str(tmp_path / "tasks.json")), clock)) == {}

@@ -7,7 +7,7 @@ from sandbox_server.drivers.folders.synchronisation import Synchronised
 from sandbox_server.drivers.folders.version import DamagedError, StoreAwayError
 from sandbox_server.features.folders.folder_sync import FolderSync
 from sandbox_server.settings import FolderSettings
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

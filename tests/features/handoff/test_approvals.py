@@ -15,7 +15,7 @@ from sandbox_server.features.handoff.handoff import AnswerHandoff, Approval, Ask
 from sandbox_server.features.handoff.queue import HandoffQueue
 from tests.features.handoff.queues import Clock, queue
 from tests.features.handoff.test_handoffs import AGENT, ANN, OTHER, ROOT, Calls
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ class Desk:
         return asyncio.create_task(self.approvals.ask(question))
 
     async def open(self, count: int = 1) -> list[Handoff]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             async for found in self.queue.news():
                 if len(found) == count:
                     return found

@@ -10,7 +10,7 @@ from sandbox_server.features.handoff.chat_rooms import ChatTarget, ending
 from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, Handoff, NotificationChannel
 from sandbox_server.features.handoff.queue import HandoffQueue
 from tests.features.handoff.queues import queue
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, Ha
 from sandbox_server.features.handoff.queue import HandoffQueue
 from tests.discord_server import CHANNEL, TOKEN, DiscordServer
 from tests.features.handoff.queues import queue
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 ANN, BEN = "80351110224678912", "80351110224678913"
@@ -44,7 +44,8 @@ class Channel:
 
     async def called_back(self, number: str) -> dict[str, Any]:
         """What an interaction was answered."""
-        answer: dict[str, Any] = await eventually(lambda: self.discord.callbacks.get(number))
+        answer = await eventually(lambda: self.discord.callbacks.get(number))
+        assert answer
         return answer
 
 
@@ -79,7 +80,7 @@ async def test_a_yes_and_a_choice_are_presses_and_the_message_says_so(channel: C
     channel.discord.press(shown, "seat 7", ANN)
     assert str((await channel.end(choice)).choice).startswith("seat 7")
 
-    edits = await eventually(lambda: len(channel.discord.edited) == 2 and channel.discord.edited)
+    edits = await eventually(lambda: channel.discord.edited, lambda edits: len(edits) == 2)
     assert f"Answered by discord:{ANN}: Yes" in edits[0]["content"]
     assert [edit["components"] for edit in edits] == [[], []]
 
@@ -124,7 +125,7 @@ async def test_the_message_says_when_it_was_answered_elsewhere_or_withdrawn(chan
     withdrawn, _ = await channel.ask(kind="login")
     await channel.queue.close(withdrawn.id, "agent", "cancelled")
 
-    edits = await eventually(lambda: len(channel.discord.edited) == 2 and channel.discord.edited)
+    edits = await eventually(lambda: channel.discord.edited, lambda edits: len(edits) == 2)
     assert "Answered by ann: No" in edits[0]["content"]
     assert "It was withdrawn." in edits[1]["content"]
 

@@ -24,6 +24,7 @@ from sandbox_server.features.handoff.notification_targets import (
 )
 from tests.features.handoff.test_store import handoff
 from tests.mail_server import Mailbox
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +50,7 @@ def http() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
 
 
 def asked(**changes: object) -> Handoff:

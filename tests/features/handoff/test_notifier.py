@@ -14,7 +14,7 @@ from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, De
 from sandbox_server.features.handoff.notifier import HandoffNotifier, masked_error
 from sandbox_server.features.handoff.queue import HandoffQueue
 from tests.features.handoff.queues import queue
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_every_place_is_told_until_it_takes_it_and_every_try_is_to_be_seen
     slack, mail = Place("slack", DeliveryResult(None, f"bad t0ken in {LINK}"), DeliveryResult(500, "oops")), Place("mail")
     async with telling(tmp_path, slack, mail) as (found, _):
         asked = await found.ask(AskPerson(kind="otp", reason="a code"), AGENT)
-        await eventually(lambda: len(found.get(asked.id).deliveries) == 4, 30)
+        await eventually(lambda: len(found.get(asked.id).deliveries) == 4)
         seen = told(found, asked.id)
 
     assert seen == [("mail", 204, None), ("slack", 204, None), ("slack", 500, "oops"), ("slack", None, "bad *** in ***")]
@@ -68,20 +68,20 @@ async def test_what_was_open_when_the_process_ended_is_told_by_the_next(tmp_path
         asked = await found.ask(AskPerson(reason="r"), AGENT)
     place = Place("ntfy")
     async with telling(tmp_path, place):
-        await eventually(lambda: place.told == [(asked.id, LINK)], 30)
+        await eventually(lambda: place.told == [(asked.id, LINK)])
 
 
 async def test_what_was_taken_is_not_told_again_and_what_has_ended_not_any_more(tmp_path: Path) -> None:
     place, broken = Place("telegram"), Place("slack", *[DeliveryResult(500, "oops")] * 1000)
     async with telling(tmp_path, place, broken) as (found, notices):
         asked = await found.ask(AskPerson(reason="r"), AGENT)
-        await eventually(lambda: place.told and len(broken.told) > 1, 30)
-        await eventually(lambda: ("telegram", 204, None) in told(found, asked.id), 30)
+        await eventually(lambda: place.told and len(broken.told) > 1)
+        await eventually(lambda: ("telegram", 204, None) in told(found, asked.id))
         await found.answer(AnswerHandoff(id=asked.id, outcome="done"), "ann", "view")
-        await eventually(lambda: not notices._tasks._running, 30)
+        await eventually(lambda: not notices._tasks._running)
         ended = len(broken.told)
         notices.tell(found.get(asked.id))
-        await eventually(lambda: not notices._tasks._running, 30)
+        await eventually(lambda: not notices._tasks._running)
 
     assert (len(place.told), len(broken.told)) == (1, ended)
     assert found.get(asked.id).status == "closed"
@@ -93,7 +93,7 @@ async def test_a_place_is_given_up_after_so_many_tries(tmp_path: Path, monkeypat
     broken = Place("mail", *[DeliveryResult(None, "refused")] * 9)
     async with telling(tmp_path, broken) as (found, notices):
         await found.ask(AskPerson(reason="r"), AGENT)
-        await eventually(lambda: broken.told and not notices._tasks._running, 30)
+        await eventually(lambda: broken.told and not notices._tasks._running)
 
     assert len(broken.told) == 2
 

@@ -10,6 +10,7 @@ import pytest
 from sandbox_server.drivers.credentials.tickets import Tickets
 from sandbox_server.features.handoff.handoff import Handoff
 from sandbox_server.features.handoff.sign_in_links import HandoffLinks
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +74,7 @@ async def test_with_the_end_of_the_request_who_came_by_its_links_is_out(links: H
     links.kept(OPEN)
     links.kept(OPEN.model_copy(update={"status": "claimed"}))
     links.kept(OPEN.model_copy(update={"status": "closed", "outcome": "done"}))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await ended.told.wait()
     assert ended.prefixes == ["invited#1234abcd-"]
 

@@ -16,8 +16,8 @@ from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.slack_answers import NOT_YOURS, SlackAnswers
 from sandbox_server.features.handoff.slack_room import SlackMessage, SlackRoom
 from tests.features.handoff.queues import queue
+from tests.patience import eventually
 from tests.slack_server import APP_TOKEN, BOT_TOKEN, CHANNEL, SlackServer
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 ANN, BEN = "U0ANN", "U0BEN"
@@ -81,7 +81,7 @@ async def test_a_yes_and_a_choice_are_presses_and_the_message_says_so(channel: C
     channel.slack.press(shown, "seat 7", ANN)
     assert str((await channel.end(choice)).choice).startswith("seat 7")
 
-    updates = await eventually(lambda: len(channel.slack.said("chat.update")) == 2 and channel.slack.said("chat.update"))
+    updates = await eventually(lambda: channel.slack.said("chat.update"), lambda updates: len(updates) == 2)
     assert updates[0]["blocks"][-1]["elements"][0]["text"] == f"Answered by slack:{ANN}: Yes"
     assert not [block for update in updates for block in update["blocks"] if block["type"] == "actions"]
 
@@ -108,6 +108,7 @@ async def test_only_a_named_user_answers_by_button_or_form(channel: Channel) -> 
     [opened] = await eventually(lambda: channel.slack.said("views.open"))
     envelope = channel.slack.submit(opened["view"], "1", BEN)
     refused = await eventually(lambda: channel.slack.acknowledged.get(envelope))
+    assert refused
 
     assert refused["payload"] == {"response_action": "errors", "errors": {"answer": NOT_YOURS}}
     assert {each.id for each in channel.queue.listed("open")} == {confirm.id, code.id}
@@ -129,7 +130,7 @@ async def test_the_message_says_when_it_was_answered_elsewhere_or_withdrawn(chan
     withdrawn, _ = await channel.ask(kind="login")
     await channel.queue.close(withdrawn.id, "agent", "cancelled")
 
-    updates = await eventually(lambda: len(channel.slack.said("chat.update")) == 2 and channel.slack.said("chat.update"))
+    updates = await eventually(lambda: channel.slack.said("chat.update"), lambda updates: len(updates) == 2)
     assert [update["blocks"][-1]["elements"][0]["text"] for update in updates] == ["Answered by ann: No", "It was withdrawn."]
 
 
@@ -141,6 +142,7 @@ async def test_a_form_sent_after_the_end_says_so(channel: Channel) -> None:
     envelope = channel.slack.submit(opened["view"], "1", ANN)
 
     refused = await eventually(lambda: channel.slack.acknowledged.get(envelope))
+    assert refused
     assert "closed" in refused["payload"]["errors"]["answer"]
 
 

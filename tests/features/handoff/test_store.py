@@ -9,6 +9,7 @@ import pytest
 from sandbox_server.features.handoff import store as module
 from sandbox_server.features.handoff.handoff import Handoff
 from sandbox_server.features.handoff.store import HandoffStore
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +64,7 @@ async def test_the_work_of_a_caller_that_went_is_alone_with_the_file_to_its_end(
 
     def slow(self: Handoff) -> str:
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_SECONDS)
         return text(self)
 
     path = str(tmp_path / "h.db")

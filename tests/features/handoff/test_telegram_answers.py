@@ -17,7 +17,7 @@ from sandbox_server.features.handoff.queue import HandoffQueue
 from sandbox_server.features.handoff.telegram_answers import NOT_YOURS, TelegramAnswers
 from sandbox_server.features.handoff.telegram_room import TelegramRoom
 from tests.features.handoff.queues import queue
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 ANN, BEN = 7, 8

@@ -9,8 +9,8 @@ from sandbox_server.core import Call, Caller, Event, InvalidArgument, NotFound, 
 from sandbox_server.features.jupyter.execution import JupyterExecuteRequest, JupyterExecuteResponse
 from sandbox_server.features.jupyter.follow import EVENTS
 from sandbox_server.features.jupyter.kernels import Jupyter, JupyterCreateSessionRequest, JupyterSessionRef
-from tests.drivers.kernels.waiting import until
 from tests.event_types import assert_declared
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -91,5 +91,5 @@ async def test_what_runs_can_be_interrupted_and_the_session_stays(jupyter: Jupyt
         async def interrupted() -> bool:
             return bool((await jupyter.interrupt_session(session)).interrupted)
 
-        await until(interrupted)
+        await eventually(interrupted)
     assert (await run(jupyter, "x", session_id="s")).data.status == "ok"

@@ -1,7 +1,5 @@
 """Samples without a machine under them: what is looked at is what the test says."""
 
-import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -32,10 +30,3 @@ class Told(Sampler):
 @pytest.fixture
 def sampler() -> Told:
     return Told()
-
-
-async def come(true: Callable[[], object]) -> None:
-    """Wait until something holds; fails after twenty seconds."""
-    async with asyncio.timeout(30):
-        while not true():  # noqa: ASYNC110 - nobody tells when it does
-            await asyncio.sleep(0.01)

@@ -15,7 +15,8 @@ from sandbox_server.features.observe.observe import (
     ReportRef,
 )
 from sandbox_server.features.observe.session import ObserveStartRequest
-from tests.features.observe.conftest import Told, come
+from tests.features.observe.conftest import Told
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +29,7 @@ async def observe(tmp_path: Path, sampler: Told) -> AsyncIterator[Observe]:
 
 async def seen(directory: Path, session_id: str) -> None:
     """Wait until something that a session saw is on disk."""
-    await come((directory / f"observe/{session_id}.jsonl").exists)
+    await eventually((directory / f"observe/{session_id}.jsonl").exists)
 
 
 async def captured(observe: Observe, directory: Path) -> str:

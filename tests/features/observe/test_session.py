@@ -8,7 +8,8 @@ import pytest
 from sandbox_server.features.observe import session as module
 from sandbox_server.features.observe.session import Observation, ObserveStartRequest
 from sandbox_server.features.observe.snapshots import ObservationEvent
-from tests.features.observe.conftest import Told, come
+from tests.features.observe.conftest import Told
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +26,7 @@ class Run:
     async def until(self, samples: int) -> list[dict[str, Any]]:
         """The lines of its file after so many samples."""
         running = asyncio.create_task(self.session.run())
-        await come(lambda: self.sampler.taken > samples or running.done())  # one more: then the last is on disk
+        await eventually(lambda: self.sampler.taken > samples or running.done())  # one more: then the last is on disk
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         return [json.loads(line) for line in Path(self.session.path).read_text("utf-8").splitlines()]
@@ -65,9 +66,9 @@ async def test_a_sample_that_cannot_be_kept_is_an_event_and_the_session_goes_on(
     run = Run(tmp_path, sampler)
     sampler.broken = True
     running = asyncio.create_task(run.session.run())
-    await come(lambda: run.events)
+    await eventually(lambda: run.events)
     sampler.broken = False
-    await come(lambda: run.session.has_samples)
+    await eventually(lambda: run.session.has_samples)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert run.events[0].type == "sample_failed"

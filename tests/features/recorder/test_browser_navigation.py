@@ -14,7 +14,7 @@ from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder import browser_navigation
 from sandbox_server.features.recorder.browser_navigation import NavigationEntries, TabMove, moves
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from sandbox_server.features.egress.connections import ConnectionProcess, Connec
 from sandbox_server.features.recorder import egress_entries
 from sandbox_server.features.recorder.egress_entries import EgressEntries
 from tests.features.egress.flows import closed, opened, refused
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_server.features.recorder import form_fields
 from sandbox_server.features.recorder.form_fields import MAX_NAME, FieldWatch
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from sandbox_server.drivers.clients.webhook import DeliveryResult
 from sandbox_server.features.recorder import otlp_spans as module
 from sandbox_server.features.recorder.otlp_spans import Spans, headers_of
 from sandbox_server.features.recorder.trace_context import Trace
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 ROBOT = Call(Caller("robot"), "r-1")

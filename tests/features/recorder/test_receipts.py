@@ -15,7 +15,7 @@ from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder import receipts as module
 from sandbox_server.features.recorder.receipts import ComputerSnapshot, Receipts
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

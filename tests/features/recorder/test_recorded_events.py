@@ -14,7 +14,7 @@ from sandbox_server.drivers.recorder.event_log import EventLog
 from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.recorded_events import HandoffEntries, InputEntries, LeaseEntries, LineEntries
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

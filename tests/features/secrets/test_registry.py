@@ -4,8 +4,8 @@ from sandbox_server.core import InvalidArgument, NotFound, ResourceExhausted, Un
 from sandbox_server.features.secrets import registry as module
 from sandbox_server.settings.secrets import placeholder_of
 from tests.features.secrets.conftest import BOUND, VALUE, RegistryLab
+from tests.patience import eventually
 from tests.threads import Held, left_in_the_middle
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from sandbox_server.features.shell.processes import ShellViewRequest, ShellWaitRequest, ShellWriteToProcessRequest
-from tests.features.shell.conftest import Runner, eventually
+from tests.features.shell.conftest import Runner
+from tests.patience import eventually
 
 
 async def status_of(run: Runner) -> str:

@@ -3,8 +3,7 @@
 import asyncio
 import shutil
 import subprocess
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,15 +114,6 @@ class Runner:
         self.hint = reply.hint
         result: ShellCommandResult = reply.data
         return result
-
-
-async def eventually[T](asked: Callable[[], Awaitable[T]], true: Callable[[T], object] = bool, within: float = 30.0) -> T:
-    """Ask until the answer is true, and give it; fail after `within` seconds."""
-    deadline = time.monotonic() + within
-    while not true(answer := await asked()):
-        assert time.monotonic() < deadline, f"still {answer!r}"
-        await asyncio.sleep(0.01)
-    return answer
 
 
 @pytest.fixture

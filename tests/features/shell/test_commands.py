@@ -11,7 +11,8 @@ from sandbox_server.core import Call, Caller, Event, InvalidArgument, NotFound
 from sandbox_server.core.caller_presence import CallerLeft
 from sandbox_server.features.shell.commands import ExecuteBashRequest, ShellExecRequest
 from sandbox_server.features.shell.processes import ShellWriteToProcessRequest
-from tests.features.shell.conftest import CALL, Runner, Server, Shell, eventually
+from tests.features.shell.conftest import CALL, Runner, Server, Shell
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

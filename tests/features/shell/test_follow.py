@@ -9,6 +9,7 @@ from sandbox_server.features.shell.capture import HEAD, TAIL
 from sandbox_server.features.shell.command import RunningCommand
 from sandbox_server.features.shell.follow import CHUNK, EVENTS, ShellPosition, follow
 from tests.event_types import assert_declared
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -139,6 +140,6 @@ async def test_who_leaves_the_stream_leaves_no_task_behind() -> None:
     await anext(stream)
     during = asyncio.all_tasks()
     await stream.aclose()  # type: ignore[attr-defined] # a generator
-    await asyncio.wait(during - before, timeout=30)
+    await asyncio.wait(during - before, timeout=PATIENCE_SECONDS)
     assert during > before
     assert asyncio.all_tasks() == before

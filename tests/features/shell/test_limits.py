@@ -14,7 +14,8 @@ from sandbox_server.features.shell.session_management import ShellCreateSessionR
 from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.sessions import ShellSessions
 from sandbox_server.features.shell.state import ShellState
-from tests.features.shell.conftest import CALL, Runner, Server, Shell, eventually
+from tests.features.shell.conftest import CALL, Runner, Server, Shell
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,8 @@ import pytest
 from sandbox_server.core import Conflict, TooLarge
 from sandbox_server.features.shell.processes import MAX_INPUT, ShellViewRequest, ShellWaitRequest, ShellWriteToProcessRequest
 from sandbox_server.features.shell.session_profile import ShellId
-from tests.features.shell.conftest import Runner, eventually
+from tests.features.shell.conftest import Runner
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

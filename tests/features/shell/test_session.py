@@ -16,8 +16,8 @@ from sandbox_server.features.shell.capture import FOLDED
 from sandbox_server.features.shell.command import RunningCommand
 from sandbox_server.features.shell.session import MAX_COMMANDS, WHOLE_COMMANDS, ShellSession
 from sandbox_server.features.shell.session_profile import ShellProfile
-from tests.conftest import until
 from tests.features.shell.conftest import Server, Shell
+from tests.patience import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from sandbox_server.drivers.shells.shells import TmuxShells
@@ -97,19 +97,19 @@ async def test_something_that_reads_the_keys_refuses_a_command_which_never_runs(
     session: ShellSession, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await session.type(b"read -r one\r")
-    assert await session.state.until(lambda: session.state.foreign, 30)
+    assert await session.state.until(lambda: session.state.foreign, PATIENCE_SECONDS)
     with monkeypatch.context() as impatient:
         impatient.setattr("sandbox_server.features.shell.session.BEGIN_SECONDS", 0.3)
         with pytest.raises(Conflict, match="something else reads its keys"):
             await run(session, "touch refused")
-    assert await session.state.until(lambda: not session.state.busy, 30)
-    assert await session.state.until_ready(30)
+    assert await session.state.until(lambda: not session.state.busy, PATIENCE_SECONDS)
+    assert await session.state.until_ready(PATIENCE_SECONDS)
     assert await ended(session, "ls") == ""
 
 
 async def test_directory_and_prompt_follow_the_shell(session: ShellSession) -> None:
     await ended(session, "cd /usr; PS1='> '")
-    assert (session.state.directory, await session.state.until_ready(30), session.state.ps1) == ("/usr", True, "> ")
+    assert (session.state.directory, await session.state.until_ready(PATIENCE_SECONDS), session.state.ps1) == ("/usr", True, "> ")
 
 
 async def test_a_hard_timeout_stops_a_command(session: ShellSession) -> None:
@@ -153,7 +153,7 @@ async def test_a_shell_that_ended_is_opened_again_where_it_was(session: ShellSes
     alive = await session.reopen()
     await ended(session, "cd /usr")
     await ended(session, "exit 3")
-    assert await session.state.until(lambda: session.state.over, 30)
+    assert await session.state.until(lambda: session.state.over, PATIENCE_SECONDS)
     sentence = await session.reopen()
     assert alive is None
     assert "exit code 3" in (sentence or "")
@@ -169,7 +169,7 @@ async def test_a_shell_that_exported_too_much_is_opened_again_without_it(session
 
 async def test_an_ended_shell_takes_no_keys(session: ShellSession) -> None:
     await ended(session, "exit")
-    assert await session.state.until(lambda: session.state.over, 30)
+    assert await session.state.until(lambda: session.state.over, PATIENCE_SECONDS)
     with pytest.raises(Conflict, match="has ended"):
         await session.type(b"x")
 
@@ -211,7 +211,7 @@ async def test_closing_ends_the_command_the_viewers_and_what_runs(session: Shell
 
 async def test_who_waits_for_a_command_is_woken_when_the_session_closes(session: ShellSession) -> None:
     await run(session, "sleep 600")
-    waiting = asyncio.ensure_future(session.state.until(lambda: not session.state.busy, 60))
+    waiting = asyncio.ensure_future(session.state.until(lambda: not session.state.busy, PATIENCE_SECONDS))
     await asyncio.wait([waiting], timeout=0.02)
     await session.close()
     async with asyncio.timeout(30):

@@ -10,8 +10,9 @@ from sandbox_server.core.control import Reach
 from sandbox_server.features.shell import sessions as module
 from sandbox_server.features.shell.commands import ShellExecRequest
 from sandbox_server.features.shell.session_limits import FOR_PEOPLE, FOR_TERMINALS
-from tests.features.shell.conftest import Runner, Server, eventually
+from tests.features.shell.conftest import Runner, Server
 from tests.features.shell.test_terminal import shown_by, terminal
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ async def test_a_session_that_was_used_outlives_its_terminal(server: Server, mon
         async with terminal(shell, PERSON, "mine") as page:
             if typed:
                 page.say("input", "kept=yes\r")
-                await page.until(lambda: "kept=yes" in page.output)
+                await eventually(lambda: "kept=yes" in page.output)
             else:
                 await Runner(shell, "mine")("kept=yes")
         assert await _sweeps() == []

@@ -14,8 +14,9 @@ from sandbox_server.features.shell.session_management import (
     ShellUpdateSessionRequest,
 )
 from tests.features.shell.asking import process_exists, shows
-from tests.features.shell.conftest import Runner, Server, Shell, eventually
+from tests.features.shell.conftest import Runner, Server, Shell
 from tests.features.shell.test_terminal import terminal
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,8 @@ from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_management import ShellCreateSessionRequest, ShellSessionRef, ShellUpdateSessionRequest
 from sandbox_server.features.shell.session_profile import ShellId
 from tests.features.shell.asking import process_exists
-from tests.features.shell.conftest import CALL, Runner, Server, Shell, eventually
+from tests.features.shell.conftest import CALL, Runner, Server, Shell
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

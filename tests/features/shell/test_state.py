@@ -6,6 +6,7 @@ from sandbox_server.drivers.shells.shell_integration import Mark, MarkKind
 from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import RunningCommand
 from sandbox_server.features.shell.state import REPLAY, ShellState, describe_exit
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -189,7 +190,7 @@ def test_an_end_is_told_as_it_was_seen(observed: Exit, sentence: str) -> None:
 
 
 async def test_a_closed_session_wakes_who_waits_for_its_shell(state: ShellState, command: RunningCommand) -> None:
-    waiting = asyncio.ensure_future(state.until(lambda: not state.busy, 60))
+    waiting = asyncio.ensure_future(state.until(lambda: not state.busy, PATIENCE_SECONDS))
     await asyncio.wait([waiting], timeout=0.02)
     state.close()
     async with asyncio.timeout(30):
@@ -218,7 +219,7 @@ async def test_the_log_has_the_latest_output(state: ShellState) -> None:
 async def test_who_waits_is_woken_by_what_the_shell_says(state: ShellState, command: RunningCommand) -> None:
     asyncio.get_running_loop().call_later(0.02, say, state, "end", "token", "0", "/")
     async with asyncio.timeout(30):
-        assert await state.until(lambda: not state.busy, 60)
+        assert await state.until(lambda: not state.busy, PATIENCE_SECONDS)
 
 
 async def test_who_waits_gives_up_in_time(state: ShellState, command: RunningCommand) -> None:
@@ -234,7 +235,7 @@ async def test_who_waits_for_the_prompt_is_woken_by_it_or_by_the_shells_end(stat
     async with asyncio.timeout(30):
         state.ready = False
         loop.call_later(0.02, say, state, "ready")
-        assert await state.until_ready(60)
+        assert await state.until_ready(PATIENCE_SECONDS)
         state.ready = False
         loop.call_later(0.02, state.ended, LOST)
-        assert not await state.until_ready(60)
+        assert not await state.until_ready(PATIENCE_SECONDS)

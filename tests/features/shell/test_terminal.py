@@ -17,6 +17,7 @@ from sandbox_server.features.shell.terminal import MAX_BACKLOG, MAX_MESSAGE, Ter
 from sandbox_server.features.shell.terminals import TerminalRequest
 from sandbox_server.features.shell.text import plain
 from tests.features.shell.conftest import Runner, Server, Shell
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +34,6 @@ class Page:
         self.reading = asyncio.Event()
         self.reading.set()
         self._given: asyncio.Queue[str | bytes | None] = asyncio.Queue()
-        self._came = asyncio.Event()
 
     async def receive(self) -> str | bytes | None:
         return await self._given.get()
@@ -43,7 +43,6 @@ class Page:
         if self.gone:
             raise ConnectionError("the page is gone")
         self.messages.append(json.loads(message))
-        self._came.set()
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         self.closed = (code, reason)
@@ -65,13 +64,6 @@ class Page:
         """The bytes for its terminal so far."""
         return "".join(message["data"] for message in self.all("output"))
 
-    async def until(self, true: Callable[[], object]) -> None:
-        """Wait until something holds that depends on the messages."""
-        async with asyncio.timeout(30):
-            while not true():
-                self._came.clear()
-                await self._came.wait()
-
 
 async def anybody() -> bool:
     """Whoever types, it counts."""
@@ -83,7 +75,7 @@ async def showing(session: ShellSession, may_type: Callable[[], Awaitable[bool]]
     """A page that shows a session and has its screen; it leaves at the end."""
     page = Page()
     shown = asyncio.create_task(Terminal(page, may_type).show(session))
-    await page.until(lambda: page.output)
+    await eventually(lambda: page.output)
     yield page
     page.give(None)
     async with asyncio.timeout(30):
@@ -95,7 +87,7 @@ async def terminal(shell: Shell, caller: Call, session_id: str | None = None, *,
     """A terminal that is open; `Page.closed` tells where it was refused."""
     page = Page()
     shown = asyncio.create_task(shell.terminals.terminal(TerminalRequest(session_id=session_id, create=create), page, caller))
-    await page.until(lambda: page.output or page.closed or page.all("error"))
+    await eventually(lambda: page.output or page.closed or page.all("error"))
     yield page
     page.give(None)
     async with asyncio.timeout(30):
@@ -123,23 +115,23 @@ async def test_a_page_is_told_its_session_that_it_is_ready_and_the_screen(sessio
 async def test_what_is_typed_reaches_the_shell(session: ShellSession) -> None:
     async with showing(session) as page:
         page.say("input", "echo $((6 * 7)) é日本\n")
-        await page.until(lambda: "42 é日本\r\n" in page.output)
+        await eventually(lambda: "42 é日本\r\n" in page.output)
 
 
 async def test_control_c_interrupts_what_runs(session: ShellSession) -> None:
     async with showing(session) as page:
         page.say("input", "echo $((6 * 7)); while :; do :; done\n")
-        await page.until(lambda: "42\r\n" in page.output)
+        await eventually(lambda: "42\r\n" in page.output)
         page.say("input", "\x03")
-        assert await session.state.until(lambda: not session.state.busy, 30)
+        assert await session.state.until(lambda: not session.state.busy, PATIENCE_SECONDS)
         page.say("input", "echo code $?\n")
-        await page.until(lambda: "code 130" in page.output)
+        await eventually(lambda: "code 130" in page.output)
 
 
 async def test_what_the_agent_runs_is_seen_as_if_it_were_typed(session: ShellSession, run: Runner) -> None:
     async with showing(session) as page:
         await run("echo $((6 * 7))")
-        await page.until(lambda: "42\r\n" in page.output)
+        await eventually(lambda: "42\r\n" in page.output)
         assert "$ echo $((6 * 7))\r\n" in page.output
         assert "7133" not in page.output, "the shell's marks are for the server"
 
@@ -148,19 +140,19 @@ async def test_two_pages_see_the_same(session: ShellSession) -> None:
     async with showing(session) as one, showing(session) as other:
         one.say("input", "echo $((6 * 7))\n")
         for page in (one, other):
-            await page.until(lambda page=page: "42\r\n" in page.output)  # type: ignore[misc]
+            await eventually(lambda page=page: "42\r\n" in page.output)  # type: ignore[misc, arg-type]
 
 
 async def test_who_comes_back_sees_what_happened_and_what_has_scrolled_away(session: ShellSession, run: Runner) -> None:
     async with showing(session) as page:
         page.say("input", "cd /usr\n")
-        await page.until(lambda: session.state.directory == "/usr")
+        await eventually(lambda: session.state.directory == "/usr")
     await run("seq 1000 1100")
     async with showing(session) as page:
         assert page.all("session_id")[0]["data"] == "main"
         assert "".join(f"{number}\r\n" for number in range(1000, 1101)) in page.output
         page.say("input", "pwd\n")
-        await page.until(lambda: "\r/usr\r\n" in page.output)
+        await eventually(lambda: "\r/usr\r\n" in page.output)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +164,7 @@ async def test_a_resize_is_kept_within_bounds_and_told_to_the_others(
 ) -> None:
     async with showing(session) as one, showing(session) as other:
         one.say("resize", {"cols": asked[0], "rows": asked[1]})
-        await other.until(lambda: other.all("resize")[-1]["data"] == {"cols": size[0], "rows": size[1]})
+        await eventually(lambda: other.all("resize")[-1]["data"] == {"cols": size[0], "rows": size[1]})
         assert (await session.started.capture()).state.size == size
         assert one.all("error") == []
 
@@ -182,7 +174,7 @@ async def test_who_resized_is_not_told_the_size_again(session: ShellSession) -> 
         told = len(page.all("resize"))
         page.say("resize", {"cols": 90, "rows": 20})
         page.say("input", "echo $COLUMNS $LINES\n")
-        await page.until(lambda: "90 20\r\n" in page.output)
+        await eventually(lambda: "90 20\r\n" in page.output)
         assert len(page.all("resize")) == told
 
 
@@ -211,20 +203,20 @@ async def test_who_resized_is_not_told_the_size_again(session: ShellSession) -> 
 async def test_a_message_that_makes_no_sense_is_answered_and_the_next_one_is_taken(session: ShellSession, message: str | bytes) -> None:
     async with showing(session) as page:
         page.give(message)
-        await page.until(lambda: page.all("error"))
+        await eventually(lambda: page.all("error"))
         page.say("input", "echo $((6 * 7))\n")
-        await page.until(lambda: "42\r\n" in page.output)
+        await eventually(lambda: "42\r\n" in page.output)
         assert len(page.all("error")) == 1
 
 
 async def test_a_page_is_asked_whether_it_lives_and_its_answer_is_no_input(session: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PING_SECONDS", 0.05)
     async with showing(session) as page:
-        await page.until(lambda: page.all("ping"))
+        await eventually(lambda: page.all("ping"))
         stamp = page.all("ping")[0]["timestamp"]
         page.say("pong", {"timestamp": stamp})
         page.give(json.dumps({"type": "pong", "timestamp": stamp}))
-        await page.until(lambda: len(page.all("ping")) > 2)
+        await eventually(lambda: len(page.all("ping")) > 2)
         assert isinstance(stamp, int)
         assert stamp > 1_600_000_000_000, "milliseconds"
         assert page.all("error") == []
@@ -236,10 +228,10 @@ async def test_a_slow_page_gets_the_screen_anew_instead_of_everything(session: S
         before = len(page.output)
         await run("seq 1000000")
         page.reading.set()
-        await page.until(lambda: page.output.rfind(RESET) > before and "\r\n1000000\r\n" in page.output)
+        await eventually(lambda: page.output.rfind(RESET) > before and "\r\n1000000\r\n" in page.output)
         assert len(page.output) - before < 2 * MAX_BACKLOG
         page.say("input", "echo $((6 * 7))\n")
-        await page.until(lambda: "42\r\n" in page.output)
+        await eventually(lambda: "42\r\n" in page.output)
 
 
 @pytest.mark.parametrize(
@@ -269,11 +261,11 @@ async def test_a_slow_page_gets_the_screen_anew_instead_of_everything(session: S
 async def test_what_a_program_asks_its_terminal_is_not_asked_of_the_page(session: ShellSession, question: bytes) -> None:
     async with showing(session) as page:
         session.output(b"<" + question + b">")
-        await page.until(lambda: page.output.endswith(">"))
+        await eventually(lambda: page.output.endswith(">"))
         whole = page.output
         session.output(b"{" + question[:2])
         session.output(question[2:] + b"}")
-        await page.until(lambda: page.output.endswith("}"))
+        await eventually(lambda: page.output.endswith("}"))
         assert whole.endswith("<>")
         assert page.output.endswith("<>{}")
 
@@ -282,7 +274,7 @@ async def test_everything_else_passes_as_it_is(session: ShellSession) -> None:
     sent = "\x1b[31mred\x1b[0m\x1b[?25l\x1b[2J\x1b[H\x1b]0;title\x07\x1b]8;;http://x/\x1b\\link\x1b[?1049h\x1b[1;10r\x1b[22;0t\x1b(0é😀."
     async with showing(session) as page:
         session.output(sent.encode())
-        await page.until(lambda: page.output.endswith("."))
+        await eventually(lambda: page.output.endswith("."))
         assert page.output.endswith(sent)
 
 
@@ -290,22 +282,22 @@ async def test_a_character_in_two_pieces_is_one(session: ShellSession) -> None:
     raw = "日".encode()
     async with showing(session) as page:
         session.output(b"<" + raw[:2])
-        await page.until(lambda: page.output.endswith("<"))
+        await eventually(lambda: page.output.endswith("<"))
         session.output(raw[2:] + b">")
-        await page.until(lambda: page.output.endswith("<日>"))
+        await eventually(lambda: page.output.endswith("<日>"))
 
 
 async def test_after_output_was_missed_the_screen_comes_anew(session: ShellSession) -> None:
     async with showing(session) as page:
         before = len(page.output)
         session.missed()
-        await page.until(lambda: page.output.rfind(RESET) >= before)
+        await eventually(lambda: page.output.rfind(RESET) >= before)
 
 
 async def test_a_session_that_is_closed_says_so_and_closes(session: ShellSession, server: Server) -> None:
     async with showing(session) as page:
         await server.sessions.remove(session)
-        await page.until(lambda: page.all("error"))
+        await eventually(lambda: page.all("error"))
         assert page.all("error") == [{"type": "error", "data": "Session closed"}]
     assert page.closed == (1000, "")
 
@@ -313,12 +305,12 @@ async def test_a_session_that_is_closed_says_so_and_closes(session: ShellSession
 async def test_a_shell_that_ended_says_so_and_enter_opens_another(session: ShellSession) -> None:
     async with showing(session) as page:
         page.say("input", "exit 3\n")
-        await page.until(lambda: "exit code 3" in page.output)
+        await eventually(lambda: "exit code 3" in page.output)
         page.say("input", "x")
         page.say("input", "\r")
-        assert await session.state.until(lambda: session.state.ready and session.state.over is None, 30)
+        assert await session.state.until(lambda: session.state.ready and session.state.over is None, PATIENCE_SECONDS)
         page.say("input", "echo $((6 * 7))\n")
-        await page.until(lambda: "42\r\n" in page.output)
+        await eventually(lambda: "42\r\n" in page.output)
         assert page.all("error") == []
 
 
@@ -332,7 +324,7 @@ async def test_a_page_that_leaves_is_forgotten_and_the_session_goes_on(session: 
 async def test_a_page_that_breaks_off_is_forgotten(session: ShellSession) -> None:
     page = Page()
     shown = asyncio.create_task(Terminal(page, anybody).show(session))
-    await page.until(lambda: page.output)
+    await eventually(lambda: page.output)
     page.gone = True
     session.output(b"more")
     async with asyncio.timeout(30):
@@ -350,9 +342,9 @@ async def test_what_is_typed_without_control_goes_nowhere_and_is_said_once(sessi
         page.say("input", "touch /tmp/never-typed\r")
         page.say("input", "more\r")
         page.say("nonsense", "")
-        await page.until(lambda: len(page.all("error")) == 2)  # what came before was dealt with
+        await eventually(lambda: len(page.all("error")) == 2)  # what came before was dealt with
         counts = True
         page.say("input", "echo wh''ole\r")
-        await page.until(lambda: "whole" in page.output)
+        await eventually(lambda: "whole" in page.output)
         assert page.all("error")[0]["data"] == "Somebody else has control: what you type goes nowhere"
     assert "never-typed" not in str((await run("ls /tmp")).output)

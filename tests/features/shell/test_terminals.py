@@ -11,6 +11,7 @@ from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.terminals import TerminalRequest
 from tests.features.shell.conftest import Runner, Server, Shell
 from tests.features.shell.test_terminal import Page, shown_by, terminal
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +36,7 @@ async def test_a_session_that_is_gone_is_refused_with_a_reason(session: ShellSes
 async def test_without_a_session_one_is_made(shell: Shell, server: Server) -> None:
     page = Page()
     shown = asyncio.create_task(shell.terminals.terminal(TerminalRequest(), page, CALL))
-    await page.until(lambda: page.output)
+    await eventually(lambda: page.output)
     page.give(None)
     async with asyncio.timeout(30):
         await shown
@@ -50,7 +51,7 @@ async def test_without_making_one_the_session_that_was_used_last_is_shown(shell:
     await Runner(shell, "latest")("echo the agent was here")
     await server.sessions.create(ShellProfile("unused"), ShellStart("/"))
     async with terminal(shell, CALL, create=False) as page:
-        await page.until(lambda: "the agent was here" in page.output)
+        await eventually(lambda: "the agent was here" in page.output)
 
     assert shown_by(page) == "latest"
     assert len(await server.sessions.all()) == 3

@@ -8,7 +8,8 @@ import pytest
 from sandbox_server.core import Conflict, InvalidArgument
 from sandbox_server.features.shell.session_profile import ShellId
 from tests.features.shell.asking import shows, status_of, type_into
-from tests.features.shell.conftest import Runner, Server, Shell, eventually
+from tests.features.shell.conftest import Runner, Server, Shell
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

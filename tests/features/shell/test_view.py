@@ -12,6 +12,7 @@ from sandbox_server.features.shell.state import REPLAY
 from sandbox_server.features.shell.view import EVENTS, follow_terminal, screen_text
 from tests.event_types import assert_declared
 from tests.features.shell.conftest import Runner, Server
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -24,7 +25,7 @@ async def session(run: Runner, server: Server) -> ShellSession:
     """The session of `run`, with one command done and the prompt shown."""
     await run("echo begin")
     session = await server.sessions.get(run.id)
-    assert await session.state.until_ready(30)
+    assert await session.state.until_ready(PATIENCE_SECONDS)
     return session
 
 
@@ -73,7 +74,7 @@ async def test_a_long_picture_is_cut_where_asked(run: Runner, session: ShellSess
 
 async def test_a_terminal_that_is_gone_says_so(server: Server, session: ShellSession) -> None:
     subprocess.run(["tmux", "-S", str(server.shells_directory / "tmux.sock"), "kill-server"], check=True)
-    assert await session.state.until(lambda: session.state.over, 30)
+    assert await session.state.until(lambda: session.state.over, PATIENCE_SECONDS)
     text, hint = await screen_text(session, truncate=True)
     assert text == ""
     assert "gone" in (hint or "")

@@ -2,7 +2,7 @@ import json
 from urllib.parse import quote
 
 from tests.image.sdk.calls import Calls, a_path, drives
-from tests.waiting import eventually
+from tests.patience import eventually
 
 FORM = """<title>Form</title><body style="height: 5000px"><input id=name><input id=agree type=checkbox><input id=file type=file>
 <select id=colour><option value=r>Red</option><option value=g>Green</option></select>
@@ -120,7 +120,7 @@ async def console(calls: Calls) -> None:
     async def seen() -> bool:  # it is told behind the script's end
         return "from the sdk" in json.dumps((await calls("browser_page.get_console")).data)
 
-    await eventually(seen, 60)
+    await eventually(seen)
     await calls("browser_page.export_console", save_path=path)
 
     assert "from the sdk" in (await calls("file.read_file", file=path)).data.content

@@ -7,7 +7,7 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Erro
 
 from sandbox_server.mcp.client_requests.correlation import RunningCalls
 from tests.mcp.fake_client import FakeClient
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

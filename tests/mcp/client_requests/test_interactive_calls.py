@@ -13,7 +13,7 @@ from sandbox_server.mcp.app import McpParts, create_mcp_app
 from tests.mcp import sample_server
 from tests.mcp.conftest import InProcessConnector, servers_of
 from tests.mcp.sdk_clients import ERAS, Person, client_of
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
 
@@ -48,7 +48,7 @@ async def test_a_client_that_cannot_be_asked_is_told_what_it_lacks(url: str, era
 
 async def test_a_client_without_a_session_is_told_that_it_cannot_be_asked(url: str) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sample_ask", "arguments": {"question": "?"}}}
-    async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=PATIENCE_SECONDS) as http:
         answer = (await http.post("/mcp", json=call)).json()
 
     assert "does not support elicitation" in answer["error"]["message"]
@@ -113,7 +113,7 @@ async def changed_until(client: Any, seen: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
         return seen()
 
-    await eventually(tried, 30)
+    await eventually(tried)
 
 
 async def test_who_listens_is_told_what_it_asked_for(url: str) -> None:
@@ -138,7 +138,7 @@ async def test_a_client_that_reads_no_events_cannot_listen(url: str) -> None:
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {"notifications": {}, "_meta": meta}}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen", "Accept": "application/json"}
-    async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=PATIENCE_SECONDS) as http:
         assert (await http.post("/mcp", json=body, headers=headers)).status_code == 406
 
 

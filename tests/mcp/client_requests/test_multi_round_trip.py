@@ -14,7 +14,7 @@ from sandbox_server.mcp.client_requests.multi_round_trip import MultiRoundTripCa
 from sandbox_server.mcp.notifications.log_levels import LogLevels
 from tests.mcp.client_requests.test_capabilities import FORM
 from tests.mcp.contexts import Requested
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

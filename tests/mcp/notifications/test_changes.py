@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.subscriptions import ResourceUpdated, ServerEvent, ToolsListChanged
 
 from sandbox_server.mcp.notifications.changes import ChangeNotifications
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -16,9 +16,8 @@ from sandbox_server.mcp.client_requests.clients import PlainHttpClient
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.connection import connector
 from sandbox_server.mcp.servers.upstream import UpstreamServer
-from tests.conftest import until
 from tests.mcp.conftest import SAMPLE, program
-from tests.waiting import eventually
+from tests.patience import eventually, until
 
 pytestmark = pytest.mark.anyio
 
@@ -66,7 +65,7 @@ async def test_a_server_over_http_that_was_away_is_reached_again(port: int, spaw
         with pytest.raises((Failure, MCPError)):
             await upstream.call("echo", {"text": "two"}, PlainHttpClient())
         with served(port):
-            await eventually(lambda: answers(upstream), within=30)
+            await eventually(lambda: answers(upstream))
     finally:
         await upstream.close()
 
@@ -92,7 +91,7 @@ async def test_a_program_that_died_is_started_again(spawner) -> None:  # type: i
     try:
         with pytest.raises(Exception, match="went away while die ran"):
             await upstream.call("die", {}, PlainHttpClient())
-        await eventually(lambda: upstream.state == "failed", within=30)
+        await eventually(lambda: upstream.state == "failed")
         assert (await upstream.call("echo", {"text": "again"}, PlainHttpClient())).structured_content == {"result": "again"}
     finally:
         await upstream.close()

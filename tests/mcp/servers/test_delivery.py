@@ -4,7 +4,7 @@ import pytest
 
 from sandbox_server.mcp.servers import delivery as module
 from sandbox_server.mcp.servers.delivery import BoundedDelivery
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

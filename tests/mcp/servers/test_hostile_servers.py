@@ -25,7 +25,7 @@ from sandbox_server.mcp.servers.upstreams import UpstreamServers
 from sandbox_server.mcp.tool_filter import ToolFilter
 from tests.mcp.conftest import servers_of
 from tests.mcp.fake_client import FakeClient
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from sandbox_server.mcp.servers import lifecycle as module
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.upstream import UpstreamServer
 from tests.mcp.conftest import InProcessConnector
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

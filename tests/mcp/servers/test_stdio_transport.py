@@ -13,7 +13,7 @@ from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.mcp.servers.configuration import ServerConfig
 from sandbox_server.mcp.servers.stdio_transport import MAX_STDERR, StderrTail, stdio_transport
 from tests.mcp.conftest import program
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ def processes(spawner) -> Processes:  # type: ignore[no-untyped-def]
     return Processes(spawner.socket)
 
 
-async def test_the_sdk_speaks_with_a_program_of_the_agents(processes: Processes, until, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+async def test_the_sdk_speaks_with_a_program_of_the_agents(processes: Processes, tmp_path: Path) -> None:
     said, ended = StderrTail(), asyncio.Event()
     config = ServerConfig(**program("--noise"), env={"MARK": "x"})
     async with Client(stdio_transport(processes, config, ended, said), mode="legacy", cache=None) as client:

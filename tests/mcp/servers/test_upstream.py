@@ -34,7 +34,7 @@ from sandbox_server.mcp.servers.upstream import UpstreamServer
 from tests.mcp import sample_server
 from tests.mcp.conftest import InProcessConnector
 from tests.mcp.fake_client import FakeClient
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from sandbox_server.mcp.servers.stdio_transport import StderrTail
 from sandbox_server.mcp.servers.upstreams import UpstreamServers
 from sandbox_server.mcp.tool_filter import ToolFilter
 from tests.mcp.conftest import InProcessConnector, servers_of
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -101,7 +101,7 @@ async def test_servers_that_are_not_named_are_not_started(in_process: InProcessC
         assert in_process.opened == 1
 
 
-async def test_a_server_that_is_no_longer_wanted_is_ended(in_process: InProcessConnector, tmp_path, until) -> None:  # type: ignore[no-untyped-def]
+async def test_a_server_that_is_no_longer_wanted_is_ended(in_process: InProcessConnector, tmp_path) -> None:  # type: ignore[no-untyped-def]
     from sandbox_server.drivers.storage.json_file import JsonFile
     from sandbox_server.mcp.servers.registry import ServerRegistry
 

@@ -11,7 +11,7 @@ from tests.mcp.tools.test_human_in_the_loop import ANN, answers, open_one
 from tests.mcp.tools.test_human_in_the_loop import ann as ann
 from tests.mcp.tools.test_human_in_the_loop import api as api
 from tests.mcp.tools.test_human_in_the_loop import url as url
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +54,7 @@ class Client:
 
 @pytest.fixture
 async def client(url: str) -> AsyncIterator[Client]:
-    async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS) as http:
         yield Client(http)
 
 
@@ -67,7 +67,7 @@ async def test_a_call_by_a_task_is_answered_at_once_and_its_result_waits_for_the
     task = await client.start()
     assert (task["status"], task["ttl"]) == ("working", 600_000)
     handoff = await open_one(ann)
-    noted = await eventually(lambda: message_with(client, task["taskId"], handoff), 30)
+    noted = await eventually(lambda: message_with(client, task["taskId"], handoff))
     assert noted
 
     waiting = asyncio.create_task(client.send("tasks/result", taskId=task["taskId"]))
@@ -185,7 +185,7 @@ async def test_in_the_extension_a_call_that_waits_long_becomes_a_task_of_its_own
         found = (await client.send_modern("tasks/get", taskId=started["taskId"]))["result"]
         return found if found["status"] != "working" else None
 
-    found = await eventually(ended, 30)
+    found = await eventually(ended)
     assert found
     assert (found["resultType"], found["status"], found["result"]["structuredContent"]["choice"]) == ("complete", "completed", "aisle")
 

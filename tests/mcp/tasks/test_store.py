@@ -10,6 +10,7 @@ from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from sandbox_server.core import Caller, ResourceExhausted
 from sandbox_server.mcp.tasks import store as limits
 from sandbox_server.mcp.tasks.store import TASKS_OF_ONE, Note, TaskStore
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -107,7 +108,7 @@ async def test_a_task_is_forgotten_after_its_time_and_its_work_ends(store: TaskS
     monkeypatch.setattr(limits, "SHORTEST_SECONDS", 0.05)
     work = Waiting()
     task = store.start(AGENT, "tool", -5, work)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await task.ended.wait()
 
     assert store.find(task.id, "agent") is None

@@ -22,7 +22,7 @@ from sandbox_server.mcp.tools.human_in_the_loop import elicitation_of, has_secre
 from tests.features.handoff.queues import queue
 from tests.mcp.conftest import InProcessConnector, nothing_behind, servers_of
 from tests.mcp.sdk_clients import ERAS, client_of
-from tests.waiting import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +87,7 @@ def url(api: str, serving: Callable[..., Any]) -> Iterator[str]:
 async def ann(api: str) -> AsyncIterator[httpx2.AsyncClient]:
     """A person on /view."""
     transport = httpx2.AsyncHTTPTransport(uds=api)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://api", headers=ANN, timeout=30) as client:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://api", headers=ANN, timeout=PATIENCE_SECONDS) as client:
         yield client
 
 
@@ -98,7 +98,7 @@ async def open_one(ann: httpx2.AsyncClient) -> str:
         listed = (await ann.get("/v1/handoffs")).json()["data"]
         return listed[0]["id"] if listed else ""
 
-    return str(await eventually(found, 30))
+    return str(await eventually(found))
 
 
 async def answers(ann: httpx2.AsyncClient, **answer: Any) -> None:
@@ -134,10 +134,10 @@ async def test_the_request_is_withdrawn_when_a_person_on_the_page_is_quicker(url
     user = User()
     async with client_of(url, "legacy", AGENT, elicitation_callback=user) as client:
         asking = asyncio.create_task(client.call_tool("request_human", ASKED))
-        await eventually(lambda: user.asked, 30)
+        await eventually(lambda: user.asked)
         await answers(ann, choice="aisle")
         ended = (await asking).structured_content or {}
-        await eventually(lambda: user.withdrawn, 30)
+        await eventually(lambda: user.withdrawn)
 
     assert (ended["choice"], ended["closed_by"]) == ("aisle", "ann")
 
@@ -146,13 +146,13 @@ async def test_a_client_that_is_held_up_by_its_form_gets_what_came_meanwhile(url
     user = User()
     async with client_of(url, "2026-07-28", AGENT, elicitation_callback=user) as client:
         asking = asyncio.create_task(client.call_tool("request_human", {**ASKED, "wait": 0.1}))
-        await eventually(lambda: user.asked, 30)
+        await eventually(lambda: user.asked)
         user.answer = ElicitResult(action="accept", content={"choice": "window"})
         user.may_answer.set()
         late = (await asking).structured_content or {}
         user.may_answer.clear()
         asking = asyncio.create_task(client.call_tool("request_human", ASKED))
-        await eventually(lambda: len(user.asked) == 2, 30)
+        await eventually(lambda: len(user.asked) == 2)
         await answers(ann, choice="aisle")
         user.may_answer.set()
         ended = (await asking).structured_content or {}
@@ -172,7 +172,7 @@ async def test_a_handoff_is_polled_with_each_wait_and_reports_progress(url: str,
         assert user.asked == []
         again = (await client.call_tool("wait_for_human", {"id": made["id"], "wait": 1})).structured_content or {}
         waiting = asyncio.create_task(client.call_tool("wait_for_human", {"id": made["id"], "wait": 60}, progress_callback=report))
-        await eventually(lambda: len(user.asked) == 2 and heard, 30)
+        await eventually(lambda: len(user.asked) == 2 and heard)
         await answers(ann, choice="aisle")
         ended = (await waiting).structured_content or {}
 

@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from sandbox_server.mcp.app import create_mcp_app
 from sandbox_server.mcp.tools import api_tools
 from tests.mcp.conftest import nothing_behind
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +32,7 @@ def mcp_url(api_socket: str, serving: Callable[..., Any]) -> Iterator[str]:
 
 @pytest.fixture
 async def http(mcp_url: str) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=mcp_url, headers=CALLER, timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=mcp_url, headers=CALLER, timeout=PATIENCE_SECONDS) as client:
         yield client
 
 
@@ -200,7 +201,7 @@ async def test_calls_run_side_by_side(http: httpx2.AsyncClient, sample: Any) -> 
 
 async def test_while_the_api_is_away_a_call_says_so(serving: Callable[..., Any], tmp_path: Path) -> None:
     with serving(create_mcp_app(str(tmp_path / "none.sock"), nothing_behind(), "1")) as url:
-        async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=30) as client:
+        async with httpx2.AsyncClient(base_url=url, headers=CALLER, timeout=PATIENCE_SECONDS) as client:
             called = (await client.post("/mcp", json=ADD)).json()
             listed = (await client.post("/mcp", json=message("tools/list"))).json()
 

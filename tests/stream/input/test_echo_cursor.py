@@ -9,6 +9,7 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.input.echo_cursor import EchoCursor
 from sandbox_server.stream.input.input_echo import KEYS, LEFT, RIGHT, TYPED, InputEchoLog
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 from tests.stream.conftest import Painter
 from tests.stream.viewers import GUEST, FakeClient, FakeLease, watching
 
@@ -65,13 +66,13 @@ async def test_what_was_done_under_another_lease_is_not_told_even_if_it_changes_
 async def test_who_watches_is_told_what_the_agent_does_and_not_what_it_types(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client, caller=GUEST, lease=FakeLease(drives=False)):
-        await client.until(lambda: client.picture.pointer is not None)
+        await eventually(lambda: client.picture.pointer is not None)
         await desktop.pointer.move(123, 234)
-        await client.until(lambda: client.picture.pointer == (123, 234))
+        await eventually(lambda: client.picture.pointer == (123, 234))
         await desktop.pointer.click("right", 1)
         await desktop.keyboard.type("hunter2")
         await desktop.keyboard.tap([0xFFE3, ord("s")])
-        await client.until(lambda: any(echoed.what == KEYS for echoed in client.picture.echoes))
+        await eventually(lambda: any(echoed.what == KEYS for echoed in client.picture.echoes))
         clicked, *typed, hotkey = client.picture.echoes  # what is typed slowly is told more than once
         assert (clicked.what, clicked.at) == (RIGHT, (123, 234))
         assert {(echoed.what, echoed.keys) for echoed in typed} == {(TYPED, "")}
@@ -85,14 +86,14 @@ async def test_what_a_person_does_is_told_to_nobody(desktop: Desktop, painter: P
     lease.sees = person != "is hidden from" or None
     async with watching(desktop, xserver.name, client, caller=GUEST, lease=lease):
         lease.show(sees=person != "is hidden from")
-        await client.until(lambda: client.frames or client.picture.rights == wire.HIDDEN)
+        await eventually(lambda: client.frames or client.picture.rights == wire.HIDDEN)
         await desktop.pointer.click("left", 1)
         await desktop.keyboard.tap([0xFFE3, ord("s")])
         await desktop.pointer.move(45, 67)
         lease.programs = True
         lease.show(sees=True)
         lease.set(drives=False)
-        await client.until(lambda: client.picture.pointer == (45, 67))
+        await eventually(lambda: client.picture.pointer == (45, 67))
         client.say(wire.Ping(1))
-        await client.until(lambda: client.pongs)
+        await eventually(lambda: client.pongs)
         assert not client.picture.echoes

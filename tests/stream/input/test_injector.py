@@ -8,8 +8,8 @@ from sandbox_server.drivers.x11.connection import X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream.input.injector import MAX_NOTCHES, InputInjector
 from sandbox_server.stream.wire import Clip, Copied, Fit, Key, PointerInput, TextInput, Wheel
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.sound.pulseaudio import CHUNK_SECONDS, RATE, PulseAudio
 from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.sound.broadcast import MAX_WAITING, SILENT_PIECES, SoundBroadcast, SoundQueue, SoundSubscription
-from tests.waiting import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 

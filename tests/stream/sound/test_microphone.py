@@ -17,8 +17,8 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.sound import microphone
 from sandbox_server.stream.sound.microphone import MAX_LATE, MAX_WAITING, MicrophoneInput
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 from tests.stream.viewers import GUEST, FakeClient, FakeLease, watching
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ from sandbox_server.stream.transport.rtp_track import SSRC
 from sandbox_server.stream.transport.signaling import ChannelOffer, PeerIdentity, VideoPayloadTypes, read_answer, read_offer
 from sandbox_server.stream.transport.udp_mux import IceClient, UdpMux
 from sandbox_server.stream.transport.viewer_transport import FRAMES, UNORDERED
+from tests.patience import eventually
 from tests.stream.transport.links import Lossy
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 

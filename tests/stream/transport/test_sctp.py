@@ -15,6 +15,7 @@ from OpenSSL.SSL import Error as TlsError
 
 from sandbox_server.stream.transport.sctp import MAX_HELD_CHUNKS, SctpAssociation
 from sandbox_server.stream.transport.sctp_validation import is_valid
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -30,14 +31,7 @@ class Wire(RTCDtlsTransport):
     def __init__(self) -> None:
         self.sent: list[bytes] = []
         self.ended: Exception | None = None
-        self._news = asyncio.Event()
         self._role = "server"
-
-    async def until(self, true: Callable[[], bool]) -> None:
-        """Wait until that is so of what was sent."""
-        while not true():
-            self._news.clear()
-            await self._news.wait()
 
     @property
     def state(self) -> str:
@@ -53,7 +47,6 @@ class Wire(RTCDtlsTransport):
         if self.ended:
             raise self.ended
         self.sent.append(data)
-        self._news.set()
 
 
 def wire_of(association: SctpAssociation) -> Wire:
@@ -329,9 +322,7 @@ async def test_a_small_message_is_repeated_while_packets_are_lost(heard: Heard) 
     first = association._local_tsn
     await association.send(0, bytes(3000))
     await association._handle_data(packet(association, sack(first)))
-    wire = wire_of(association)
-    async with asyncio.timeout(30):
-        await wire.until(lambda: len(numbers(association)) >= before + 5)
+    await eventually(lambda: len(numbers(association)) >= before + 5)
     await association.send(0, bytes(20_000))
     assert numbers(association)[before : before + 5] == [3, 4, 5, 4, 5]
     await association.stop()
@@ -365,8 +356,7 @@ async def test_an_ack_that_nothing_is_sent_with_goes_alone_in_a_while(heard: Hea
     association = await established(heard)
     wire = wire_of(association)
     await association._handle_data(packet(association, data(FIRST, b"ack")))
-    async with asyncio.timeout(30):
-        await wire.until(lambda: bool(wire.sent))
+    await eventually(lambda: wire.sent)
     assert [one[12] for one in wire.sent] == [3]
     assert struct.unpack_from("!L", wire.sent[0], 16)[0] == FIRST
     await association.stop()

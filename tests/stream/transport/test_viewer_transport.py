@@ -12,6 +12,7 @@ from sandbox_server.stream.transport.fragments import Reassembler
 from sandbox_server.stream.transport.reorder_buffer import ReorderBuffer
 from sandbox_server.stream.transport.signaling import ANSWERED, ENDED, INVITED, ChannelOffer
 from sandbox_server.stream.transport.viewer_transport import FRAMES, UNORDERED, ViewerTransport
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -25,22 +26,18 @@ class ViewerSocket:
     def __init__(self) -> None:
         self.outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.sent: list[bytes] = []
-        self.changed = asyncio.Condition()
         self.broken = False
 
     async def send(self, message: bytes) -> None:
         if self.broken:
             raise OSError("gone")
         self.sent.append(message)
-        async with self.changed:
-            self.changed.notify_all()
 
     async def receive(self) -> bytes | None:
         return await self.outgoing.get()
 
     async def until_sent(self, message: bytes) -> None:
-        async with asyncio.timeout(30), self.changed:
-            await self.changed.wait_for(lambda: message in self.sent)
+        await eventually(lambda: message in self.sent)
 
     def signals(self) -> list[int]:
         return [message[1] for message in self.sent if message[0] == wire.SIGNAL]

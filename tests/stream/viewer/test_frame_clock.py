@@ -8,6 +8,7 @@ import pytest
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 from tests.stream.conftest import SIZE, Painter
 from tests.stream.screens import page
 from tests.stream.viewers import FakeClient, has_number, watching
@@ -28,7 +29,7 @@ async def test_frames_are_spaced_and_what_wakes_a_viewer_without_a_frame_delays_
 
     async def ping(number: int) -> None:
         client.say(wire.Ping(number))
-        await client.until(partial(has_number, client.pongs, number))
+        await eventually(partial(has_number, client.pongs, number))
 
     async with watching(desktop, xserver.name, client):
         await client.begins()
@@ -37,11 +38,11 @@ async def test_frames_are_spaced_and_what_wakes_a_viewer_without_a_frame_delays_
         for number in range(1, 4):  # each wakes what shows the screen, as a click does
             await ping(number)
         painter.paint(page(SIZE))
-        await client.until(lambda: client.frames > frames)
+        await eventually(lambda: client.frames > frames)
         frames = client.frames
         painter.paint(page(SIZE, seed=9))
         for number in range(4, 7):
             await ping(number)
         assert client.frames == frames, "right after the one before"
         clock[0] += 1
-        await client.until(lambda: client.frames > frames)
+        await eventually(lambda: client.frames > frames)

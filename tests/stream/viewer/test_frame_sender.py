@@ -15,8 +15,8 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.classify import video_regions
 from sandbox_server.stream.input.injector import InputInjector
 from sandbox_server.stream.viewer.stream_viewer import StreamViewer
-from tests.conftest import until
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually, until
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
 from tests.stream.viewers import GUEST, PERSON, FakeClient, FakeLease, has_number, sharing, watching
@@ -40,7 +40,7 @@ async def paint_until(painter: Painter, client: FakeClient, true: Callable[[], o
                 return
             frames = client.frames
             painter.paint(photograph((256, 192), number), (64, 64))
-            await client.until(partial(_more, client, frames))
+            await eventually(partial(_more, client, frames))
 
 
 def _more(client: FakeClient, frames: int) -> bool:
@@ -79,22 +79,22 @@ async def test_in_private_no_track_shows_anything_either(
         await client.begins()
         await paint_until(painter, client, lambda: client.pictures)
         lease.show(sees=False)
-        await client.until(lambda: client.picture.rights == wire.HIDDEN)
+        await eventually(lambda: client.picture.rights == wire.HIDDEN)
         shown = len(client.pictures)
         for pongs in range(1, 4):
             painter.paint(photograph((256, 192), pongs), (64, 64))
             client.say(wire.Ping(pongs))
-            await client.until(partial(has_number, client.pongs, pongs))
+            await eventually(partial(has_number, client.pongs, pongs))
         assert len(client.pictures) == shown
         lease.show(sees=True)
-        await client.until(lambda: client.picture.rights == 0)
+        await eventually(lambda: client.picture.rights == 0)
 
 
 @pytest.mark.parametrize("image", [page(SIZE), photograph(SIZE)], ids=["text", "photograph"])
 async def test_a_still_picture_is_the_screen_bit_for_bit(desktop: Desktop, painter: Painter, xserver: XServer, image: Image.Image) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client):
-        await client.until(lambda: client.frames)
+        await eventually(lambda: client.frames)
         painter.paint(image)
         real = await shot(desktop.screen)
         await client.shows(real)
@@ -103,7 +103,7 @@ async def test_a_still_picture_is_the_screen_bit_for_bit(desktop: Desktop, paint
 async def test_the_way_is_told_what_acks_show_and_what_the_viewer_says_of_it(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client):
-        await client.until(lambda: client.frames)
+        await eventually(lambda: client.frames)
         client.say(wire.Signal("an offer"))
         painter.paint(page(SIZE))
         await client.shows(await shot(desktop.screen))
@@ -116,9 +116,9 @@ async def test_the_way_is_told_what_acks_show_and_what_the_viewer_says_of_it(des
 async def test_who_acknowledges_nothing_is_sent_no_more_and_then_the_latest(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     client = FakeClient(acks=False)
     async with watching(desktop, xserver.name, client):
-        await client.until(lambda: client.frames == 1)
+        await eventually(lambda: client.frames == 1)
         painter.paint(photograph(SIZE))
-        await client.until(lambda: client.frames == 2)
+        await eventually(lambda: client.frames == 2)
         image = page(SIZE, seed=9)
         painter.paint(image)
         for number in range(3):  # each is answered after whatever was sent before

@@ -14,6 +14,7 @@ from sandbox_server.stream import wire
 from sandbox_server.stream.input.injector import InputInjector
 from sandbox_server.stream.viewer.stream_viewer import StreamViewer
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import page, photograph
 from tests.stream.viewers import GUEST, PERSON, FakeClient, FakeLease, sharing
@@ -74,10 +75,10 @@ async def test_who_drives_fits_the_screen_to_a_window_and_who_watches_does_not(
     async with two(desktop, xserver.name) as (driver, watcher):
         watcher.say(wire.Fit(500, 400))
         watcher.say(wire.Ping(1))
-        await watcher.until(lambda: watcher.pongs)
+        await eventually(lambda: watcher.pongs)
         driver.say(wire.Fit(1001, 701))
         for client in (driver, watcher):
-            await client.until(lambda client=client: size_of(client) == (1000, 700))  # type: ignore[misc] # one for each
+            await eventually(lambda client=client: size_of(client) == (1000, 700))  # type: ignore[misc, arg-type] # one for each
         await both_show((driver, watcher), await shot(desktop.screen))
 
 
@@ -86,10 +87,10 @@ async def test_an_x_server_that_dies_under_two_viewers_comes_back_to_both(deskto
     async with two(desktop, xserver.name) as clients:
         xserver.kill()
         for client in clients:
-            await client.until(lambda client=client: not client.picture.running)  # type: ignore[misc] # one for each
+            await eventually(lambda client=client: not client.picture.running)  # type: ignore[misc, arg-type] # one for each
         xserver.start(xserver.name)
         for client in clients:
-            await client.until(lambda client=client: client.picture.running)  # type: ignore[misc] # one for each
+            await eventually(lambda client=client: client.picture.running)  # type: ignore[misc] # one for each
         other = Painter(xserver.name)
         other.paint(Image.new("RGB", (90, 60), (7, 8, 9)), (100, 100))
         await both_show(clients, await shot(desktop.screen))

@@ -4,6 +4,7 @@ import pytest
 
 from sandbox_server.drivers.x11.desktop import Desktop
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 from tests.stream.conftest import Painter
 from tests.stream.viewers import GUEST, FakeClient, FakeLease, watching
 
@@ -17,9 +18,9 @@ pytestmark = [
 async def test_who_watches_sees_the_pointer_move(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client, caller=GUEST, lease=FakeLease(drives=False)):
-        await client.until(lambda: client.picture.pointer is not None)
+        await eventually(lambda: client.picture.pointer is not None)
         await desktop.pointer.move(123, 234)
-        await client.until(lambda: client.picture.pointer == (123, 234))
+        await eventually(lambda: client.picture.pointer == (123, 234))
 
 
 async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, painter: Painter, xserver: XServer) -> None:
@@ -28,5 +29,5 @@ async def test_what_is_copied_is_told_to_who_may_act_alone(desktop: Desktop, pai
         for each in (client, guest):
             await each.begins()
         await desktop.clipboard.write("copied on the desktop")
-        await client.until(lambda: client.picture.copied == "copied on the desktop")
+        await eventually(lambda: client.picture.copied == "copied on the desktop")
         assert guest.picture.copied is None

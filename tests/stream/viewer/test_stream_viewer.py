@@ -15,6 +15,7 @@ from sandbox_server.stream.resume import StreamSessions
 from sandbox_server.stream.viewer.stream_viewer import StreamViewer
 from sandbox_server.stream.wire import MalformedMessage
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 from tests.stream.conftest import SIZE, Painter, shot
 from tests.stream.screens import photograph
 from tests.stream.viewers import GUEST, PERSON, FakeClient, FakeLease, has_number, sharing, watching
@@ -32,7 +33,7 @@ async def test_who_has_not_said_hello_is_sent_nothing(desktop: Desktop, painter:
         injector = InputInjector(desktop, connection)
         tasks.start(StreamViewer(client, sources, injector, PERSON, FakeLease(drives=True), 1).run())
         client.say(wire.Ping(1))
-        await client.until(lambda: True)
+        await eventually(client.outgoing.empty)
         assert client.picture.canvas.width == 0
 
 
@@ -47,11 +48,11 @@ async def test_what_is_no_message_ends_the_viewer(desktop: Desktop, painter: Pai
 async def test_an_x_server_that_comes_back_is_shown_to_the_same_viewer(desktop: Desktop, xserver: XServer) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client):
-        await client.until(lambda: client.frames)
+        await eventually(lambda: client.frames)
         xserver.kill()
-        await client.until(lambda: not client.picture.running)
+        await eventually(lambda: not client.picture.running)
         xserver.start(xserver.name)
-        await client.until(lambda: client.picture.running)
+        await eventually(lambda: client.picture.running)
         real = await shot(desktop.screen)
         await client.shows(real)
 
@@ -63,17 +64,17 @@ async def test_in_private_a_viewer_that_may_not_see_is_shown_nothing_until_it_en
     async with watching(desktop, xserver.name, client, caller=GUEST, lease=lease):
         await client.begins()
         lease.show(sees=False)
-        await client.until(lambda: client.picture.rights == wire.HIDDEN)
+        await eventually(lambda: client.picture.rights == wire.HIDDEN)
         frames = client.frames
         await desktop.pointer.move(123, 234)
         await desktop.clipboard.write("hunter2")
         painter.paint(Image.new("RGB", (64, 64), (255, 0, 0)))
         for pongs in range(1, 4):
             client.say(wire.Ping(pongs))
-            await client.until(partial(has_number, client.pongs, pongs))
+            await eventually(partial(has_number, client.pongs, pongs))
         assert (client.frames, client.picture.copied) == (frames, None)
         lease.show(sees=True)
-        await client.until(lambda: client.picture.rights == 0)
+        await eventually(lambda: client.picture.rights == 0)
         await client.shows(await shot(desktop.screen))
         assert client.picture.copied is None, "it was copied in private"
 
@@ -102,7 +103,7 @@ async def test_who_comes_back_without_a_frame_that_was_lost_on_the_way_is_whole_
         first.deaf = True
         done = first.picture.done
         painter.paint(photograph((200, 100), 7), (50, 60))
-        await first.until(lambda: first.lost)
+        await eventually(lambda: first.lost)
     again.picture = first.picture
     async with watching(desktop, xserver.name, again, sessions=sessions, session=2, before=wire.Resume(1, done)):
         await again.shows(await shot(desktop.screen))

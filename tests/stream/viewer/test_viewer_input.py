@@ -6,8 +6,8 @@ import pytest
 
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import eventually, until
 from tests.stream.conftest import Painter
 from tests.stream.viewers import GUEST, FakeClient, FakeLease, watching
 
@@ -23,7 +23,7 @@ async def test_input_arrives_and_is_let_go_when_the_viewer_vanishes(
 ) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client) as running:
-        await client.until(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
         client.say(wire.Key(ord("k"), down=True))
         await asyncio.to_thread(until_is, program, ["down"])
         client.outgoing.put_nowait(None)
@@ -39,7 +39,7 @@ def until_is(program: Program, kinds: list[str]) -> None:
 async def test_a_watcher_moves_nothing(desktop: Desktop, painter: Painter, program: Program, xserver: XServer) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client, caller=GUEST) as running:
-        await client.until(lambda: client.frames)
+        await eventually(lambda: client.frames)
         assert client.picture.rights == 0
         for message in (
             wire.Key(ord("k"), down=True),
@@ -61,12 +61,12 @@ async def test_who_does_not_drive_moves_nothing_and_who_loses_control_lets_go(
 ) -> None:
     client, lease = FakeClient(), FakeLease(drives=False)
     async with watching(desktop, xserver.name, client, lease=lease):
-        await client.until(lambda: client.picture.rights == wire.MAY_ACT)
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT)
         client.say(wire.PointerInput(20, 20, 0))
         client.say(wire.Key(ord("k"), down=True))
         await asyncio.to_thread(until, lambda: lease.asked == 1)
         lease.set(drives=True)
-        await client.until(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
         client.say(wire.Key(ord("j"), down=True))
         await asyncio.to_thread(until_is, program, ["down"])
         lease.set(drives=False)
@@ -79,7 +79,7 @@ async def test_a_key_that_is_held_while_the_network_stalls_is_let_go(
 ) -> None:
     client = FakeClient()
     async with watching(desktop, xserver.name, client):
-        await client.until(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
         for message in (wire.Ping(1), wire.Ping(2), wire.Key(ord("k"), down=True)):
             client.say(message)
         await asyncio.to_thread(until_is, program, ["down", "up"])

@@ -6,9 +6,9 @@ from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.stream import wire
 from sandbox_server.stream.sound.broadcast import SoundBroadcast
 from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 from tests.stream.sound.test_broadcast import TONE, Played
 from tests.stream.viewers import FakeClient, FakeLease, watching
-from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.anyio,
@@ -30,6 +30,6 @@ async def test_who_listens_hears_unless_the_screen_is_hidden(desktop: Desktop, x
             each.say(wire.Listens(listens=True))
         await eventually(lambda: len(sound._queues) == 2)
         played.play(*[TONE] * 10)
-        await client.until(lambda: client.picture.heard)
+        await eventually(lambda: client.picture.heard)
         await eventually(lambda: not played.left)
         assert kept_out.picture.heard is None

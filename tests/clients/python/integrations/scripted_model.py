@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.patience import PATIENCE_SECONDS
+
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 """Takes a request's JSON, and returns the answer's."""
 
@@ -38,4 +40,4 @@ def answering(answer: Answer, left: list[Any]) -> Iterator[str]:
             assert not left, f"{len(left)} turns were not taken"
         finally:
             server.shutdown()
-            thread.join(30)
+            thread.join(PATIENCE_SECONDS)

@@ -13,8 +13,8 @@ from sandbox_server.core.dispatch import InvalidFields
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.features.browser.computer_use.operations import AnthropicCall, ComputerUse, GeminiCall, OpenAICall
-from tests.conftest import until
 from tests.drivers.x11.conftest import Program
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 SMALL = {"display": {"width": 640, "height": 400}}

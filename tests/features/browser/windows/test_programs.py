@@ -9,7 +9,8 @@ from sandbox_server.core import InvalidArgument
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.bash.commands import Bash, BashKillRequest
 from sandbox_server.features.browser.windows.programs import DesktopPrograms, ProgramRequest
-from tests.drivers.x11.conftest import XServer, eventually
+from tests.drivers.x11.conftest import XServer
+from tests.patience import eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("window_manager")]
 

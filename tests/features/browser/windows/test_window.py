@@ -6,7 +6,8 @@ from sandbox_server.core import Conflict
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.browser.windows import window
 from sandbox_server.features.browser.windows.window import became, on_screen, raised, xid_of
-from tests.drivers.x11.conftest import Program, XServer, eventually
+from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("window_manager")]
 

@@ -13,7 +13,8 @@ from sandbox_server.drivers.x11.input_turns import InputTurns
 from sandbox_server.features.browser.windows import window, windows
 from sandbox_server.features.browser.windows.window import on_screen
 from sandbox_server.features.browser.windows.windows import DesktopWindows, WindowChange, WindowRequest
-from tests.drivers.x11.conftest import Program, XServer, eventually
+from tests.drivers.x11.conftest import Program, XServer
+from tests.patience import PATIENCE_SECONDS, eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("window_manager")]
 
@@ -56,7 +57,7 @@ async def test_a_window_is_closed_and_one_that_stays_is_said(desktop: Desktop, x
     with subprocess.Popen(["xterm", "-e", "sleep", "60"], env=environ) as running:
         ref = await ref_of_one(desktop)
         assert (await changed.close_window(WindowRequest(ref=ref))).data.closed
-        running.wait(30)
+        running.wait(PATIENCE_SECONDS)
     with pytest.raises(Conflict, match="is gone"):
         await changed.close_window(WindowRequest(ref=ref))
     stubborn = Program(xserver.name)
