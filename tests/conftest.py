@@ -23,7 +23,7 @@ from tests import rings
 from tests.fork_server import ForkedProcess, ForkServer
 from tests.patience import until
 
-pytest_plugins = ["tests.image.shared_containers"]
+pytest_plugins = ["tests.image.shared_containers", "tests.time_limit"]
 
 # How the names of the files begin that tell scripts/test what failed and what was not run. A pytest that a test starts has none.
 _TOLD = os.environ.pop("TANDEM_TOLD", "")

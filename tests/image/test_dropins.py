@@ -10,6 +10,7 @@ import pytest
 from tests.image.container import Launcher, Sandbox, engine
 from tests.patience import PATIENCE_SECONDS, until
 
+pytestmark = pytest.mark.limit(1000)  # one of them builds an image
 EXAMPLES = Path(__file__).parent.parent.parent / "custom_tools"
 
 

@@ -123,6 +123,7 @@ def kill(sandbox: Sandbox, command: str, rounds: int = 1) -> None:
     assert done.code == 0, done.stderr
 
 
+@pytest.mark.limit(1000)
 @pytest.mark.parametrize("command", ["egress", "box"])
 def test_nothing_passes_while_a_process_is_killed_fifty_times_and_it_is_soon_back(hosts: EgressHosts, command: str) -> None:
     attack = Attack(hosts)

@@ -14,7 +14,7 @@ import pytest
 from tests.image.container import engine
 from tests.scripts.releases import EPOCH, ROOT, VERSION, Release, make_key, registry, release, tool
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.limit(1000)]
 OWN_LAYERS = 7
 """How many the Dockerfile's last stage copies: the server's packages, vendored files, native programs and our code."""
 BUILT_AGAIN = "packages,web,native,code"

@@ -12,6 +12,8 @@ import yaml
 from tests.scripts.releases import GIVEN, ROOT, VERSION, Release, make_key, registry, release, tool
 from tests.scripts.saved_images import FILES, layer, save
 
+pytestmark = pytest.mark.limit(1000)
+
 
 def saved_images(folder: Path) -> Path:
     """Two variants, one of them for two platforms."""

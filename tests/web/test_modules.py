@@ -6,11 +6,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 NODE = "/opt/conformance/node"
 TIMEOUT = 300.0
 
 
+@pytest.mark.limit(600)
 def test_the_modules_of_the_pages_do_what_their_tests_say() -> None:
     node = NODE if os.access(NODE, os.X_OK) else shutil.which("node")
     assert node, "these tests need Node, which the image of the tests has: run scripts/test"

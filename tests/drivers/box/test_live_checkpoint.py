@@ -79,6 +79,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.limit(900)
 def test_each_state_comes_back_as_it_was(box: BoxDaemons) -> None:
     states: list[tuple[str, str]] = []
     with running(box):
