@@ -25,6 +25,9 @@ def test_the_flags_of_the_box_are_those_of_make_run() -> None:
         found = re.search(rf"--{flag} (\S+)", run)
         assert found
         assert found[1] == str(service()[name])
+    mounted = re.search(r'--volume "\$volume:(/\S+)"', run)
+    assert mounted
+    assert [volume.split(":")[1] for volume in service()["volumes"]] == [mounted[1]]
     stop = re.search(r"--stop-timeout (\d+)", run)
     assert stop
     assert service()["stop_grace_period"] == f"{stop[1]}s"

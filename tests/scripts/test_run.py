@@ -12,10 +12,13 @@ import pytest
 
 SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 ENGINE = """#!/bin/sh
-case "$1 $2" in
+echo "$*" >> "$CALLS"
+case "$1 $2 $4" in
   "--version "*) echo "Docker version 1" ;;
-  "container inspect") exit 1 ;;
-  "exec tandem") if [ "$3" = sandbox ]; then echo "$6/?ticket=tk-1"; else echo the-key; fi ;;
+  "container inspect "*) [ -n "$EARLIER" ] ;;
+  "exec "*" /run/sandbox/isolation.json") echo "{\\"level\\": \\"box\\", \\"storage\\": \\"$STORAGE\\"}" ;;
+  "exec "*" sign-in") echo "$6/?ticket=tk-1" ;;
+  "exec "*) echo the-key ;;
 esac
 """
 
@@ -42,8 +45,11 @@ def port() -> Iterator[int]:
         thread.join()
 
 
-def run(folder: Path, port: int, build: str) -> subprocess.CompletedProcess[str]:
-    """Run it beside a build and an engine that are stand-ins."""
+def run(folder: Path, port: int, build: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run it beside a build and an engine that are stand-ins, from a directory of its own.
+
+    `STORAGE` is what the container says of its files; with `EARLIER` there is a container of an earlier run.
+    """
     scripts = folder / "scripts"
     scripts.mkdir()
     shutil.copy(SCRIPTS / "run", scripts / "run")
@@ -51,8 +57,21 @@ def run(folder: Path, port: int, build: str) -> subprocess.CompletedProcess[str]
     for file, text in ((engine, ENGINE), (scripts / "build", f"#!/bin/sh\n{build}\n"), (scripts / "engine", f"#!/bin/sh\necho {engine}\n")):
         file.write_text(text)
         file.chmod(0o755)
-    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "PORT": str(port), "TMPDIR": str(folder)}
-    return subprocess.run([scripts / "run"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    told = {"CALLS": str(folder / "calls"), "STORAGE": "volume", "EARLIER": "", **variables}
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "PORT": str(port), "TMPDIR": str(folder), **told}
+    (folder / "here").mkdir()
+    return subprocess.run([scripts / "run"], env=environment, cwd=folder / "here", capture_output=True, text=True, timeout=60, check=False)
+
+
+def calls(folder: Path, *kinds: str) -> list[str]:
+    """What the engine was asked of some kinds, in order."""
+    return [line for line in (folder / "calls").read_text().splitlines() if line.split()[0] in kinds]
+
+
+def files_of(done: subprocess.CompletedProcess[str]) -> str:
+    """What is said of the agent's files."""
+    (line,) = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith("Files ")]
+    return line.removeprefix("Files").strip()
 
 
 def test_a_build_that_goes_well_is_not_told_of_and_what_matters_is(tmp_path: Path, port: int) -> None:
@@ -65,7 +84,7 @@ def test_a_build_that_goes_well_is_not_told_of_and_what_matters_is(tmp_path: Pat
     assert f"Sign in (works once)    http://127.0.0.1:{port}/?ticket=tk-1" in lines
     assert f"Watch                   http://127.0.0.1:{port}/view" in lines
     assert "Key                     the-key" in lines
-    assert "Stop                    docker rm --force tandem" in lines
+    assert "Stop                    docker stop tandem" in lines
     assert not list(tmp_path.glob("tandem-build.*"))
 
 
@@ -77,3 +96,50 @@ def test_a_build_that_fails_is_told_by_the_end_of_its_log(tmp_path: Path, port: 
     assert "line 200\n" not in done.stderr
     assert "run: the image was not built; the whole log is" in done.stderr
     assert [log.read_text().splitlines()[0] for log in tmp_path.glob("tandem-build.*")] == ["line 1"]
+
+
+VOLUME = "in the volume {0}; to delete them: docker rm --force {1}; docker volume rm {0}"
+DIRECTORY = "in {0}; to delete them: docker rm --force tandem, then the directory"
+
+
+@pytest.mark.parametrize(
+    ("variables", "mounted", "said"),
+    [
+        ({}, "tandem-home", VOLUME.format("tandem-home", "tandem")),
+        ({"NAME": "second"}, "second-home", VOLUME.format("second-home", "second")),
+        ({"VOLUME": "mine"}, "mine", VOLUME.format("mine", "tandem")),
+        ({"VOLUME": "/srv/agent"}, "/srv/agent", DIRECTORY.format("/srv/agent")),
+        ({"VOLUME": "kept/agent"}, "HERE/kept/agent", DIRECTORY.format("HERE/kept/agent")),
+        ({"STORAGE": "memory"}, "tandem-home", "they go with the container"),
+        ({"VOLUME": "", "STORAGE": "container"}, None, "they go with the container"),
+        ({"VOLUME": ""}, None, "where you mounted /sandbox"),
+    ],
+)
+def test_files_and_checkpoints_are_in_a_volume_and_it_says_which(
+    tmp_path: Path, port: int, variables: dict[str, str], mounted: str | None, said: str
+) -> None:
+    done = run(tmp_path, port, **variables)
+
+    here = str(tmp_path / "here")
+    assert done.returncode == 0, done.stderr
+    assert files_of(done) == said.replace("HERE", here)
+    (started,) = calls(tmp_path, "run")
+    if mounted is None:
+        assert "--volume" not in started
+    else:
+        assert f" --volume {mounted.replace('HERE', here)}:/sandbox " in started
+
+
+def test_a_container_of_an_earlier_run_may_write_what_it_has_before_it_is_removed(tmp_path: Path, port: int) -> None:
+    done = run(tmp_path, port, EARLIER="1")
+
+    assert done.stderr.splitlines()[0] == "run: stopping and removing the container tandem of an earlier run"
+    assert [call.split()[0] for call in calls(tmp_path, "stop", "rm", "run")] == ["stop", "rm", "run"]
+    assert calls(tmp_path, "rm") == ["rm --force tandem"], "and not its volumes"
+
+
+def test_where_it_does_not_become_ready_it_says_where_the_files_are(tmp_path: Path) -> None:
+    done = run(tmp_path, 1)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "run: the agent's files are in tandem-home; VOLUME=another begins with none\n" in done.stderr
