@@ -93,13 +93,17 @@ TIMING: dict[str, tuple[str, ...]] = {
 FULL = (
     "contract/test_generated_clients.py",
     "examples/",
+    "scripts/test_release_inside.py",
+)
+"""What is built, or run, beside the image and its tests: folders and files."""
+
+BUILDS = (
     "image/test_custom_image.py",
     "image/test_engines.py",
     "image/test_release.py",
     "image/test_variants.py",
-    "scripts/test_release_inside.py",
 )
-"""What is built, or run, beside the image and its tests: folders and files."""
+"""What needs more images than the one that every run builds. No change brings these with it."""
 
 LONG = (
     "clients/typescript/test_typescript.py",
@@ -136,7 +140,7 @@ LANDING = (
 AREAS: dict[str, tuple[str, ...]] = {
     "Dockerfile": ("image/test_boot", "image/test_failures", "image/test_plain_run"),
     "clients/": ("clients/", "contract/test_generated_clients", "image/test_client_", "image/test_integrations"),
-    "custom_tools/": ("image/test_mcp", "image/test_custom_image"),
+    "custom_tools/": ("image/test_mcp",),
     "deploy/seccomp/": ("image/test_box", "image/test_isolation", "image/test_plain_run"),
     "examples/": ("examples/",),
     "nginx/": ("image/test_box_ports", "image/test_ports", "image/test_proxy", "image/test_rebinding", "image/test_smuggling"),
@@ -201,6 +205,8 @@ def belongs(file: str, changed: Collection[str]) -> bool:
     """
     mirrored = f"sandbox_server/{file.rpartition('/')[0]}/"
     begins = tuple(begin for path in changed for area, begins in AREAS.items() if path.startswith(area) for begin in begins)
+    if file in BUILDS:
+        return False
     return f"tests/{file}" in changed or file.startswith(begins) or any(path.startswith(mirrored) for path in changed)
 
 
@@ -212,5 +218,5 @@ def markers_of(node: str, fixtures: Collection[str] = (), slow: bool = False, ch
         return ["timing"]
     shared = SHARED.intersection(fixtures) and not OWN.intersection(fixtures)
     own = file.startswith(CONTAINERS) and not file.startswith(LANDING) and not shared
-    full = ["full"] if own or file.startswith(FULL + LONG) else []
+    full = ["full"] if own or file.startswith(FULL + BUILDS + LONG) else []
     return full + (["changed"] if (full or slow) and belongs(file, changed) else [])

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from tests.rings import AREAS, FULL, LANDING, LONG, TIMING, belongs, markers_of
+from tests.rings import AREAS, BUILDS, FULL, LANDING, LONG, TIMING, belongs, markers_of
 
 TESTS = Path(__file__).parent
 
 
 def test_every_name_of_the_tables_is_of_a_test() -> None:
-    assert [name for name in (*FULL, *LANDING, *LONG) if not (TESTS / name).exists()] == []
+    assert [name for name in (*FULL, *BUILDS, *LANDING, *LONG) if not (TESTS / name).exists()] == []
     assert [file for file in TIMING if not (TESTS / file).is_file()] == []
     named = [(file, function) for file, functions in TIMING.items() for function in functions]
     assert [each for each in named if f"def {each[1]}(" not in (TESTS / each[0]).read_text()] == []
@@ -44,6 +44,7 @@ def test_a_change_adds_what_is_not_run_otherwise_of_its_files_and_of_what_it_is_
     assert belongs("drivers/box/test_live_checkpoint.py", ["sandbox_server/drivers/box/daemon.py"])
     assert not belongs("drivers/box/test_live_checkpoint.py", ["sandbox_server/drivers/files/files.py"])
     assert belongs("core/test_operation.py", ["tests/core/test_operation.py"])
+    assert not belongs("image/test_variants.py", ["tests/image/test_variants.py"])
     assert not belongs("core/test_operation.py", [])
     assert markers_of("tests/image/test_egress_api.py::test_any", [], changed=rules) == ["full", "changed"]
     assert markers_of("tests/image/test_egress_levels.py::test_any", [], changed=rules) == []
