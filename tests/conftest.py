@@ -61,19 +61,30 @@ def _changed() -> frozenset[str]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Read no file in vain where only what measures, or what belongs to a change, is run."""
+    """Read no file in vain where only what measures, what belongs to a change or what is pure is run: it may need what is not there."""
     if not collection_path.name.startswith("test_"):
         return None
-    file = str(collection_path.relative_to(Path(__file__).parent))
-    has = {"changed": lambda: rings.belongs(file, _changed()), "timing": lambda: file in rings.TIMING}.get(config.option.markexpr)
+    file = _file_of(collection_path)
+    has = {
+        "changed": lambda: rings.belongs(file, _changed()),
+        "timing": lambda: file in rings.TIMING,
+        "pure": lambda: rings.is_pure(file),
+    }.get(config.option.markexpr)
     return True if has and not has() else None
+
+
+def _file_of(path: Path) -> str:
+    return str(path.relative_to(Path(__file__).parent))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test the markers of the ring that the tables have it in."""
     for item in items:
         slow = item.get_closest_marker("slow") is not None
-        for marker in rings.markers_of(item.nodeid, getattr(item, "fixturenames", ()), slow, _changed()):
+        markers = rings.markers_of(item.nodeid, getattr(item, "fixturenames", ()), slow, _changed())
+        if not slow and not markers and rings.is_pure(_file_of(item.path)):
+            markers.append("pure")
+        for marker in markers:
             item.add_marker(marker)
 
 

@@ -1,14 +1,18 @@
 """The tables of rings name tests that exist, and a marker goes to what they name alone."""
 
+import subprocess
+import sys
 from pathlib import Path
 
-from tests.rings import AREAS, BUILDS, FULL, LANDING, LONG, TIMING, belongs, markers_of
+from tests.rings import AREAS, BUILDS, FULL, IMPURE, LANDING, LONG, PURE, TIMING, belongs, is_pure, markers_of
 
 TESTS = Path(__file__).parent
 
 
 def test_every_name_of_the_tables_is_of_a_test() -> None:
     assert [name for name in (*FULL, *BUILDS, *LANDING, *LONG) if not (TESTS / name).exists()] == []
+    assert [name for name in PURE if not any(TESTS.glob(f"{name}*"))] == []
+    assert [name for name in IMPURE if not (TESTS / name).is_file() or not name.startswith(PURE)] == []
     assert [file for file in TIMING if not (TESTS / file).is_file()] == []
     named = [(file, function) for file, functions in TIMING.items() for function in functions]
     assert [each for each in named if f"def {each[1]}(" not in (TESTS / each[0]).read_text()] == []
@@ -50,3 +54,19 @@ def test_a_change_adds_what_is_not_run_otherwise_of_its_files_and_of_what_it_is_
     assert markers_of("tests/image/test_egress_levels.py::test_any", [], changed=rules) == []
     assert markers_of("tests/image/test_egress_levels.py::test_any", [], slow=True, changed=rules) == ["changed"]
     assert markers_of("tests/image/test_egress_load.py::test_any", [], changed=rules) == ["timing"]
+
+
+def test_what_is_pure_is_of_a_folder_that_is_and_no_exception() -> None:
+    assert is_pure("core/http/test_multipart.py")
+    assert is_pure("test_patterns.py")
+    assert not is_pure("cli/test_main.py")
+    assert not is_pure("image/test_boot.py")
+
+
+def test_of_what_is_pure_nothing_else_is_read_and_nothing_that_measures_is_run() -> None:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", "-m", "pure", "tests/cli", "tests/core"]
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=True)
+    assert "tests/cli/test_options.py::" in done.stdout
+    assert "tests/cli/test_main.py::" not in done.stdout
+    assert "tests/core/test_tasks.py::" in done.stdout
+    assert f"::{TIMING['core/test_tasks.py'][0]}" not in done.stdout
