@@ -113,6 +113,8 @@ LONG = (
     "drivers/documents/test_document_program.py",
     "drivers/egress/test_x509_signing.py",
     "drivers/spawn/test_busy_groups.py",
+    "image/test_client_python.py",
+    "image/test_client_typescript.py",
     "pages/test_access.py",
 )
 """What takes a minute or more together, and is about one part of the product: files that are run for a change of it."""
@@ -271,10 +273,9 @@ LANDING = (
     "image/test_box_attacks.py",
     "image/test_contract.py",
     "image/test_egress_levels.py",
-    "image/test_undo.py",
     "pages/test_undo.py",
 )
-"""What has containers of its own, and lands."""
+"""What has a container for all tests of a file, and lands."""
 
 AREAS: dict[str, tuple[str, ...]] = {
     "Dockerfile": ("image/test_boot", "image/test_failures", "image/test_plain_run"),
@@ -361,6 +362,7 @@ def markers_of(node: str, fixtures: Collection[str] = (), slow: bool = False, ch
     if functions is not None and (not functions or rest.partition("[")[0].rpartition("::")[2] in functions):
         return ["timing"]
     shared = SHARED.intersection(fixtures) and not OWN.intersection(fixtures)
-    own = file.startswith(CONTAINERS) and not file.startswith(LANDING) and not shared
+    lands = shared or (file.startswith(LANDING) and "start_sandbox" not in fixtures)
+    own = file.startswith(CONTAINERS) and not lands
     full = ["full"] if own or file.startswith(FULL + BUILDS + LONG) else []
     return full + (["changed"] if (full or slow) and belongs(file, changed) else [])

@@ -38,6 +38,7 @@ def test_what_uses_the_shared_containers_alone_lands_and_of_the_others_what_is_l
     assert markers_of("tests/image/test_files.py::test_any", ["sandbox", "sandbox_with"]) == ["full"]
     assert markers_of("tests/image/test_busy.py::test_any", ["busy"]) == ["full"]
     assert markers_of("tests/image/test_attacks.py::test_any", ["attacked"]) == []
+    assert markers_of("tests/image/test_attacks.py::test_any", ["start_sandbox"]) == ["full"]
     assert markers_of("tests/core/test_operation.py::test_any", []) == []
 
 
