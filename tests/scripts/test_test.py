@@ -233,6 +233,7 @@ def test_what_was_not_run_for_lack_of_time_is_named_and_fails_nothing(checkout: 
     done = checkout.run()
     assert done.returncode == 0
     assert "not run for lack of time: tests/pages/test_c.py (2 tests)\n" in done.stdout
+    assert "test: 2 tests were not run for lack of time\n" in done.stdout
 
 
 def test_what_failed_and_cannot_run_again_before_the_deadline_fails_the_run(checkout: Checkout) -> None:
