@@ -15,7 +15,7 @@ from sandbox_server.stream.transport.channel import channel_factory
 from sandbox_server.stream.transport.client_channel import MAX_TWICE, ClientChannel
 from sandbox_server.stream.transport.udp_mux import UdpMux
 from sandbox_server.stream.transport.viewer_transport import ViewerTransport
-from tests.patience import eventually, until
+from tests.patience import PATIENCE_SECONDS, until
 from tests.stream.transport.links import Lossy
 
 pytestmark = pytest.mark.anyio
@@ -89,21 +89,21 @@ async def watching() -> AsyncIterator[tuple[StreamClient, Server, Lossy]]:
 
 async def test_frames_come_by_datagrams_and_over_the_socket_again_when_those_are_lost() -> None:
     async with watching() as (client, _, link):
-        await eventually(lambda: client.by_datagrams)
+        await client.until(lambda _: client.by_datagrams, PATIENCE_SECONDS)
         opened_at = client.frames
-        await eventually(lambda: client.frames > opened_at + 100)
+        await client.until(lambda _: client.frames > opened_at + 100, PATIENCE_SECONDS)
         assert link.lost
         link.cut = True
-        await eventually(lambda: not client.by_datagrams)
+        await client.until(lambda _: not client.by_datagrams, PATIENCE_SECONDS)
         cut_at = client.frames
-        await eventually(lambda: client.frames > cut_at + 50)
+        await client.until(lambda _: client.frames > cut_at + 50, PATIENCE_SECONDS)
         assert client.image().getpixel((5, 5)) == (client.picture.frame & 255, 2, 9)
         assert client.picture.frame == client.frames  # each of them once
 
 
 async def test_what_is_said_is_heard_once_and_in_order() -> None:
     async with watching() as (client, server, _):
-        await eventually(lambda: client.by_datagrams)
+        await client.until(lambda _: client.by_datagrams, PATIENCE_SECONDS)
         messages: list[wire.FromViewer] = [wire.PointerInput(number, number, 0) for number in range(50)]
         messages[25] = wire.Copied("x" * (MAX_TWICE + 1))  # too long for the channel
         for message in messages:
