@@ -4,6 +4,8 @@ Names are files and functions below `tests`, by file.
 """
 
 from collections.abc import Collection
+from functools import cache
+from pathlib import PurePath
 
 TIMING: dict[str, tuple[str, ...]] = {
     "cdp/test_command_effects.py": (
@@ -343,11 +345,17 @@ def belongs(file: str, changed: Collection[str]) -> bool:
 
     They are where the change touches the file itself, the folder of the product that theirs mirrors, or an area that names them.
     """
-    mirrored = f"sandbox_server/{file.rpartition('/')[0]}/"
-    begins = tuple(begin for path in changed for area, begins in AREAS.items() if path.startswith(area) for begin in begins)
-    if file in BUILDS:
-        return False
-    return f"tests/{file}" in changed or file.startswith(begins) or any(path.startswith(mirrored) for path in changed)
+    begins, mirrored = _brought(frozenset(changed))
+    return file not in BUILDS and (file.startswith(begins) or file.rpartition("/")[0] in mirrored)
+
+
+@cache
+def _brought(changed: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """How the names begin of the tests that a change brings, and the folders of the product in which it touches something."""
+    begins = {path.removeprefix("tests/") for path in changed if path.startswith("tests/")}
+    begins.update(begin for path in changed for area, those in AREAS.items() if path.startswith(area) for begin in those)
+    product = [PurePath(path).relative_to("sandbox_server") for path in changed if path.startswith("sandbox_server/")]
+    return tuple(begins), frozenset(str(folder) for path in product for folder in path.parents)
 
 
 def is_pure(file: str) -> bool:
