@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 TREES = ("sandbox_server", "clients", "tests", "custom_tools", "examples", "benchmarks", "nginx", "supervisord", "scripts")
@@ -23,9 +24,21 @@ def longer_than(lines: int, root: Path) -> dict[str, int]:
     return {name: count for name, count in counted.items() if count > lines}
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """What a Python file says, parsed once for all who look."""
+    return ast.parse(file.read_text("utf-8"))
+
+
+@cache
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    """Every node of a Python file's tree."""
+    return tuple(ast.walk(tree_of(file)))
+
+
 def imports(file: Path) -> Iterator[str]:
     """Every module or name that a file imports, as one dotted name."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources import imports, under
+from tests.sources import imports, nodes_of, under
 
 ROOT = Path(__file__).parent.parent
 OURS = "sandbox_server"
@@ -128,7 +128,7 @@ def test_background_work_has_an_owner() -> None:
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in sources(OURS)
         if str(file.relative_to(ROOT)) not in TASKS
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        for node in nodes_of(file)
         if isinstance(node, ast.Attribute) and node.attr in {"create_task", "ensure_future"}
     }
     assert made == set()

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.sources import files, imports, longer_than, under
+from tests.sources import files, imports, longer_than, nodes_of, under
 
 ROOT = Path(__file__).parent.parent
 OURS = ROOT / "sandbox_server"
@@ -20,7 +20,7 @@ FORBIDDEN_CLASS = re.compile(r"(Manager|Helper|Util|Utils|Handler|Impl|Data|Info
 
 def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method of a Python file."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in nodes_of(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -57,7 +57,7 @@ def test_classes_are_named_for_what_they_are() -> None:
     wrong = [
         f"{file.relative_to(ROOT)}: {node.name}"
         for file in OURS.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        for node in nodes_of(file)
         if isinstance(node, ast.ClassDef) and FORBIDDEN_CLASS.search(node.name)
     ]
     assert wrong == []
@@ -66,7 +66,7 @@ def test_classes_are_named_for_what_they_are() -> None:
 def test_public_classes_have_names_of_their_own() -> None:
     places: dict[str, list[str]] = {}
     for file in sorted(OURS.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in nodes_of(file):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(file.relative_to(OURS)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

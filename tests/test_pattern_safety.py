@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.ambiguity import problem
+from tests.sources import tree_of
 
 ROOT = Path(__file__).parent.parent
 ENGINE = "sandbox_server/patterns.py"
@@ -42,7 +43,7 @@ def used(tree: ast.Module, of: str) -> Iterator[ast.Attribute]:
 
 
 def test_one_module_alone_has_another_engine() -> None:
-    found = [f"{name_of(file)}: {name}" for file in SOURCES for name in other_engines(ast.parse(file.read_text("utf-8")))]
+    found = [f"{name_of(file)}: {name}" for file in SOURCES for name in other_engines(tree_of(file))]
     assert found == [f"{ENGINE}: re2"], "\n".join(found)
 
 
@@ -61,7 +62,7 @@ def test_a_pattern_of_a_module_is_constant_and_linear() -> None:
 
 def problems(file: Path) -> Iterator[str]:
     """What is wrong with a module's use of `re`."""
-    tree = ast.parse(file.read_text("utf-8"))
+    tree = tree_of(file)
     at_the_top = {call: names for node in tree.body for call, names in compiled(node)}
     for attribute in used(tree, "re"):
         if attribute.attr not in (*MATCHING, *SEARCHING, *HARMLESS, "compile"):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import nodes_of
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "security.md"
 FINDINGS = ROOT / "docs" / "security-findings.md"
@@ -101,8 +103,7 @@ def names_in(file: str) -> frozenset[str]:
     path = ROOT / file
     if not path.is_file():
         return frozenset()
-    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
-    return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(node.name for node in nodes_of(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 PROMISING = [section for section in sections(PAGE.read_text("utf-8")) if section.promises]
