@@ -32,7 +32,7 @@ def boxed() -> Iterator[Sandbox]:
     """A container with a box, which these tests may break as far as a restore mends it."""
     launcher = new_launcher("boxed")
     try:
-        yield launcher.start()
+        yield launcher.start(env={"BROWSER_START": "lazy"})  # a browser that is starting, or is asked something, resumes the box
     finally:
         launcher.remove()
 
@@ -72,8 +72,9 @@ def test_shells_are_where_they_were_after_a_checkpoint(boxed: Sandbox) -> None:
 def test_suspended_processes_use_no_processor_until_somebody_needs_the_box(boxed: Sandbox) -> None:
     post(boxed, "/v1/bash/exec", command="while :; do :; done", async_mode=True)
     assert post(boxed, "/v1/suspend")["state"] == "suspended"
-    ticks = "cat /proc/*/stat | awk '$2 == \"(bash)\" {sum += $14 + $15} END {print sum}'"
+    ticks = "awk '{print $3, $14 + $15}' /proc/$(pgrep -fo 'whil[e] : *; do :')/stat"
     before = boxed.exec("sh", "-c", ticks).stdout
+    assert before.startswith("T ")
     assert boxed.exec("sh", "-c", f"sleep 0.3; {ticks}").stdout == before
     assert bash(boxed, "echo awake")["stdout"] == "awake\n"
     assert boxed.request("GET", "/v1/suspend").json()["data"]["state"] == "running"
