@@ -35,10 +35,56 @@ if [ -e "$HERE/$part.fails" ]; then cp "$HERE/$part.fails" "$told/$part.failed";
 """
 OLD = "tests/core/test_old.py"
 NEW = "tests/core/test_new.py"
+ALTERED = "tests/core/test_altered.py"
+BEFORE = """import pytest
+
+NUMBER = 1
+
+
+@pytest.mark.parametrize("number", [1])
+def test_decorated(number: int) -> None:
+    assert number
+
+
+def test_a() -> None:
+    assert NUMBER
+
+
+def test_emptied() -> None:
+    assert NUMBER
+    assert NUMBER + 1
+
+
+def test_removed() -> None:
+    assert NUMBER
+
+
+class TestAll:
+    async def test_b(self) -> None:
+        assert NUMBER
+
+
+def helper(
+    number: int,
+) -> int:
+    return number
+
+
+def test_last() -> None:
+    assert helper(1)
+"""
+AFTER = (
+    ("NUMBER = 1", "NUMBER = 2"),
+    ("[1])", "[1, 2])"),
+    ("    assert NUMBER + 1\n", ""),
+    ("def test_removed() -> None:\n    assert NUMBER\n\n\n", ""),
+    ("        assert NUMBER\n", "        assert NUMBER == 2\n"),
+    ("    return number\n", "    return number + 1\n\n\n@pytest.mark.slow\ndef test_new() -> None:\n    assert NUMBER\n"),
+)
 
 
 class Checkout:
-    """A repository whose change is the file `NEW`, with stand-ins for what builds."""
+    """A repository whose change writes the file `NEW` and tests of the file `ALTERED`, with stand-ins for what builds."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,8 +97,11 @@ class Checkout:
         (folder / "tests").mkdir()
         (folder / "tests" / "gate.txt").write_text("tests/test_layout.py\ntests/web/test_mirrors.py\n")
         self.git("init", "--quiet", "--initial-branch=main")
-        self.commit(OLD, "2026-01-02T03:04:05Z")
-        self.commit(NEW, "2026-01-05T03:04:05Z")
+        self.commit("2026-01-02T03:04:05Z", {OLD: "", ALTERED: BEFORE})
+        after = BEFORE
+        for one, other in AFTER:
+            after = after.replace(one, other)
+        self.commit("2026-01-05T03:04:05Z", {ALTERED: after, NEW: "def test_a() -> None:\n    pass\n"})
 
     def program(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
@@ -63,11 +112,12 @@ class Checkout:
         env = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} | who
         subprocess.run(["git", *arguments], cwd=self.folder, env=env, check=True)
 
-    def commit(self, file: str, date: str) -> None:
-        (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / file).touch()
-        self.git("add", file)
-        self.git("commit", "--quiet", "--message", file, date=date)
+    def commit(self, date: str, files: dict[str, str]) -> None:
+        for file, text in files.items():
+            (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / file).write_text(text)
+        self.git("add", *files)
+        self.git("commit", "--quiet", "--message", " ".join(files), date=date)
 
     def fails(self, part: str, *nodes: str) -> None:
         """Have tests fail in a part."""
@@ -147,31 +197,49 @@ def test_what_fails_alone_fails_the_run_and_the_others_are_still_named(checkout:
     assert "flaky: tests/pages/test_c.py::test_c" in done.stdout
 
 
-def test_a_failure_in_a_file_of_the_change_has_no_second_chance(checkout: Checkout) -> None:
-    checkout.fails("others", f"{NEW}::test_a")
+def test_a_failed_test_that_the_change_writes_or_alters_has_no_second_chance(checkout: Checkout) -> None:
+    nodes = [f"{ALTERED}::{name}" for name in ("test_decorated[2]", "test_emptied", "TestAll::test_b[x::y z]", "test_new")]
+    checkout.fails("others", f"{NEW}::test_a", *nodes, f"{ALTERED}::test_a", f"{ALTERED}::test_last")
     done = checkout.run()
     assert done.returncode == 1
-    assert f"flaky: {NEW}::test_a\nfailed, in a file of the change: {NEW}::test_a" in done.stdout
-    assert f"({OLD})" in done.stderr
+    assert f"flaky: {NEW}::test_a\nfailed, and is of the change: {NEW}::test_a" in done.stdout
+    said = [line.removeprefix("failed, and is of the change: ") for line in done.stdout.splitlines() if "is of the change" in line]
+    assert said == [*sorted(nodes), f"{NEW}::test_a"]
+    assert "test: the change is what differs from " in done.stderr
 
 
-def test_where_no_commit_is_older_than_the_change_every_file_is_of_it(checkout: Checkout) -> None:
+def test_a_failed_test_that_the_change_leaves_as_it_is_has_one_also_in_a_file_that_it_touches(checkout: Checkout) -> None:
+    checkout.fails("others", f"{ALTERED}::test_a", f"{ALTERED}::test_last")
+    done = checkout.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-3:] == [f"flaky: {ALTERED}::test_a", f"flaky: {ALTERED}::test_last", "test: 2 flaky"]
+
+
+def test_what_is_not_committed_is_of_the_change(checkout: Checkout) -> None:
+    (checkout.folder / "tests" / "test_later.py").write_text("def test_a() -> None:\n    pass\n")
+    checkout.fails("others", "tests/test_later.py::test_a")
+    done = checkout.run()
+    assert done.returncode == 1
+    assert "failed, and is of the change: tests/test_later.py::test_a" in done.stdout
+
+
+def test_where_no_commit_is_older_than_the_change_every_test_is_of_it(checkout: Checkout) -> None:
     checkout.git("checkout", "--quiet", "--orphan", "shallow")
-    checkout.commit("tests/core/test_third.py", "2026-01-05T03:04:05Z")
-    checkout.fails("others", f"{OLD}::test_a")
+    checkout.commit("2026-01-05T03:04:05Z", {"tests/core/test_third.py": ""})
+    checkout.fails("others", f"{ALTERED}::test_a")
     done = checkout.run()
     assert done.returncode == 1
-    assert f"failed, in a file of the change: {OLD}::test_a" in done.stdout
+    assert f"failed, and is of the change: {ALTERED}::test_a" in done.stdout
     assert "every file counts as changed" in done.stderr
 
 
 def test_what_was_written_long_ago_does_not_end_the_change_where_it_is_committed_last(checkout: Checkout) -> None:
-    checkout.commit("tests/core/test_third.py", "2026-01-01T03:04:05Z")
+    checkout.commit("2026-01-01T03:04:05Z", {"tests/core/test_third.py": ""})
     checkout.git("commit", "--quiet", "--amend", "--no-edit", "--date=2026-01-01T03:04:05Z", date="2026-01-05T04:04:05Z")
     checkout.fails("others", f"{NEW}::test_a")
     done = checkout.run()
     assert done.returncode == 1
-    assert f"failed, in a file of the change: {NEW}::test_a" in done.stdout
+    assert f"failed, and is of the change: {NEW}::test_a" in done.stdout
 
 
 @pytest.mark.parametrize("how", ["hangs", "stays"])
@@ -203,7 +271,7 @@ def test_the_tests_are_told_what_belongs_to_the_change_which_may_be_none(checkou
     (checkout.folder / "changed.empty").touch()
     (checkout.folder / "new").touch()
     assert checkout.run().returncode == 0
-    assert checkout.lines("changed")[0] == NEW
+    assert checkout.lines("changed")[:2] == [ALTERED, NEW]
     assert "new" in checkout.lines("changed")
     assert OLD not in checkout.lines("changed")
 
