@@ -9,6 +9,7 @@ from typing import Any
 
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import Message
+from tests.refusals import assert_refused
 
 SECONDS = 30.0
 
@@ -52,6 +53,12 @@ class Fences:
         ended = self.run(script, isolation, **more)
         assert ended.code == 0, ended
         return ended.output.strip()
+
+    def refuses(self, script: str, isolation: Message) -> None:
+        """Run a script that the isolation refuses."""
+        ended = self.run(script, isolation)
+        assert ended.refusal is None, (script, ended.refusal)
+        assert_refused(ended.code, f"{script}: {ended.output}")
 
     @contextmanager
     def background(self, script: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from tests.client_hellos import real
 from tests.egress.conftest import OUTSIDE, EgressLab
 from tests.egress.heard_events import HeardEvents
 from tests.egress_namespaces import NetworkBox
+from tests.refusals import assert_not_timed_out
 
 pytestmark = pytest.mark.anyio
 ACCESS_DENIED = "alert access denied"
@@ -63,7 +64,9 @@ async def run(box: NetworkBox, *argv: str, uid: int = 0) -> CompletedProcess[str
 
 
 async def curl(box: NetworkBox, *arguments: str, uid: int = 0) -> CompletedProcess[str]:
-    return await run(box, "curl", "-sS", "--noproxy", "*", "--max-time", "20", *arguments, uid=uid)
+    done = await run(box, "curl", "-sS", "--noproxy", "*", "--max-time", "20", *arguments, uid=uid)
+    assert_not_timed_out(done.stderr)
+    return done
 
 
 async def python(box: NetworkBox, script: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tests.image.container import Launcher, Sandbox, engine
 from tests.patience import until
+from tests.refusals import assert_not_timed_out
 
 POLICY_FILE = "/etc/egress-policy.json"
 SERVER = """
@@ -203,9 +204,18 @@ class EgressHosts:
     witness: Peer
 
     def run(self, script: str, user: str = "root") -> str:
-        """What a script in the box says, errors too."""
+        """What a script in the box says, errors too. None of it has waited for an answer that did not come."""
+        assert_not_timed_out(said := self._said(script, user))
+        return said
+
+    def _said(self, script: str, user: str) -> str:
         done = self.sandbox.run("bash", "-c", f"cd /tmp; {script}", user=user)
         return done.stdout + done.stderr
+
+    def denied(self, host: str) -> int:
+        """How many connections to a host were denied so far, as the API lists them: a little behind the program."""
+        listed = self.sandbox.request("GET", "/v1/egress/connections", params={"host": host, "action": "deny"})
+        return sum(each["count"] for each in listed.json()["data"])
 
     def expect_refusal(self, attempt: str, user: str, refusal: str) -> None:
         """Run a script that is refused, and says so."""
@@ -213,6 +223,11 @@ class EgressHosts:
         assert refusal in said, said
         assert "WENT THROUGH" not in said
         assert "served by" not in said
+
+    def expect_silence(self, attempt: str, user: str) -> None:
+        """Run a script that nothing and nobody can answer. What its packets did not reach must be shown beside."""
+        said = self._said(attempt, user)
+        assert said.startswith(("TimeoutError", "refused [Errno 113]")), said
 
 
 def deny_all_but(peer: Peer) -> str:

@@ -11,6 +11,7 @@ from tests.image.attacks import AS_AGENT, AS_ROOT
 from tests.image.conftest import new_launcher
 from tests.image.container import Sandbox
 from tests.patience import until
+from tests.refusals import assert_refused
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls are x86-64's")
 
@@ -48,14 +49,12 @@ def status(sandbox: Sandbox, command: str) -> tuple[int | None, str]:
 
 @pytest.mark.parametrize("script", AS_ROOT.values(), ids=AS_ROOT)
 def test_root_in_the_box_cannot(boxed: Sandbox, script: str) -> None:
-    code, output = status(boxed, f"sudo bash -c {shlex.quote(script)}")
-    assert code not in (0, None), output
+    assert_refused(*status(boxed, f"sudo bash -c {shlex.quote(script)}"))
 
 
 @pytest.mark.parametrize("script", AS_AGENT.values(), ids=AS_AGENT)
 def test_the_agent_without_a_box_cannot(unboxed: Sandbox, script: str) -> None:
-    code, output = status(unboxed, script)
-    assert code not in (0, None), output
+    assert_refused(*status(unboxed, script))
 
 
 def test_the_attacks_run_at_all(boxed: Sandbox, unboxed: Sandbox) -> None:

@@ -156,7 +156,7 @@ def test_a_published_port_is_reached_without_a_key_and_no_other_is(boxed: Sandbo
     serve(boxed, 3001)
     serve(boxed, 3003)
     assert boxed.http.get(f"http://{boxed.name}:3001/page").text == "of the box\n"
-    with pytest.raises(httpx.TransportError):
+    with pytest.raises((httpx.NetworkError, httpx.RemoteProtocolError)):
         boxed.http.get(f"http://{boxed.name}:3002/")
     with pytest.raises(httpx.ConnectError):
         boxed.http.get(f"http://{boxed.name}:3003/")

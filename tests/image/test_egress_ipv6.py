@@ -79,7 +79,7 @@ def test_what_is_allowed_is_reached_by_name_and_by_address(silent: EgressHosts, 
         ),
         pytest.param(python("socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('{witness}', 443))"), "refused", id="QUIC"),
         pytest.param(python("socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('ff02::1%eth0', 123))"), "refused", id="link"),
-        pytest.param("ping -6 -c1 -W2 {witness} || echo refused", "refused", id="ping"),
+        pytest.param("ping -6 -c1 -W60 {witness}", "Administratively prohibited", id="ping"),
     ],
 )
 def test_no_ipv6_address_leads_around_the_policy(silent: EgressHosts, user: str, attempt: str, refusal: str) -> None:
@@ -88,6 +88,12 @@ def test_no_ipv6_address_leads_around_the_policy(silent: EgressHosts, user: str,
     for word, place in places.items():
         attempt = attempt.replace(word, place)
     silent.expect_refusal(attempt, user, refusal)
+
+
+@USERS
+def test_a_socket_that_is_bound_to_the_boxs_device_leads_nowhere(silent: EgressHosts, user: str) -> None:
+    bound = connect(silent.witness.address6, family="socket.AF_INET6", before="sock.setsockopt(socket.SOL_SOCKET, 25, b'eth0')")
+    silent.expect_silence(bound, user)
 
 
 @USERS

@@ -151,7 +151,9 @@ def test_programs_work_where_the_policy_names_their_hosts_and_are_refused_elsewh
 ) -> None:
     hosts.witness.forget()
     folder = f"mkdir -p /tmp/plain-{user} && cd /tmp/plain-{user};"
+    before = hosts.denied("other.example")
     assert shown not in hosts.run(folder + program.replace("{host}", "other.example"), user)
+    until(lambda: hosts.denied("other.example") > before)
     said = hosts.run(folder + program.replace("{host}", host), user)
     assert shown in said, said
     assert hosts.witness.heard() == []
@@ -171,8 +173,10 @@ def test_programs_work_over_tls_with_their_own_hosts_by_named_sets(
 ) -> None:
     script = f"dpkg --purge demo >/dev/null 2>&1; mkdir -p /tmp/{user} && cd /tmp/{user}; {program}"
     hosts.peer.forget()
+    before = hosts.denied(host)
     with policy_in_force(hosts, {"default": "deny"}):
         assert shown not in hosts.run(script, user)
+        until(lambda: hosts.denied(host) > before)
         assert hosts.peer.heard() == []
     said = hosts.run(script, user)
     assert shown in said, said

@@ -12,6 +12,7 @@ import pytest
 from tests.image.conftest import new_launcher
 from tests.image.container import Launcher, Sandbox, engine
 from tests.patience import until
+from tests.refusals import assert_not_timed_out
 
 HOST, OTHER = "api.example", "other.example"
 VARIABLE = "API_TOKEN"
@@ -111,9 +112,10 @@ class Brokered:
         return self.heard()[-1]
 
     def run(self, script: str, user: str = "gem") -> str:
-        """What a script in the box says, errors too."""
+        """What a script in the box says, errors too. None of it has waited for an answer that did not come."""
         done = self.sandbox.run("bash", "-c", script, user=user)
-        return done.stdout + done.stderr
+        assert_not_timed_out(said := done.stdout + done.stderr)
+        return said
 
     @cached_property
     def placeholder(self) -> str:
@@ -272,7 +274,7 @@ def test_a_secret_outlives_each_of_the_processes_that_hold_it(brokered: Brokered
         assert brokered.sandbox.exec("kill", "-9", pid).code == 0
 
         def works() -> bool:
-            brokered.run(f'curl -sS -m 10 -H "X-Key: $TOKEN" https://{HOST}/v1/again')
+            brokered.sandbox.run("sh", "-c", f'curl -sS -m 10 -H "X-Key: $TOKEN" https://{HOST}/v1/again')
             return brokered.last()["headers"].get("X-Key") == brokered.token  # type: ignore[attr-defined, no-any-return]
 
         until(lambda: brokered.sandbox.request("GET", "/v1/secrets").status_code == 200)

@@ -13,6 +13,7 @@ from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_i
 from tests.pages.network_site import Site, egress, policy_kept, policy_of, put_policy, serve_site
 from tests.pages.test_access import AXE, LOOKS, RUN
 from tests.patience import until
+from tests.refusals import assert_not_timed_out
 
 PATHS = ("/", "/view", "/terminal", "/files", "/recorder", "/v1/docs", "/stream/", "/vnc/index.html")
 NOTIFIED = """
@@ -75,6 +76,7 @@ def task(sandbox: Sandbox, site: Site, path: str = "upload") -> Iterator[list[Co
         yield ended
     finally:
         running.join(ASKED_SECONDS)
+    assert_not_timed_out("".join(each.stderr for each in ended))
 
 
 def card_of(page: Page, site: Site) -> Locator:

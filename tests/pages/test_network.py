@@ -15,6 +15,7 @@ from tests.pages.conftest import DESKTOP, PHONE, keep_messages, messages, sign_i
 from tests.pages.network_site import EVERY_VERSION, PRIVATE, SLOW, Site, egress, policy_kept, policy_of, put_policy, serve_site
 from tests.pages.test_access import AXE, LOOKS, RUN
 from tests.patience import until
+from tests.refusals import assert_not_timed_out
 
 SCROLL_WIDTH = "document.documentElement.scrollWidth"
 MAX_KEPT = 300
@@ -38,7 +39,9 @@ def as_it_was(sandbox: Sandbox) -> Iterator[None]:
 
 def curl(sandbox: Sandbox, site: Site, path: str = "") -> Completed:
     """Fetch from the site in the box; fails with code 22 for what is refused."""
-    return sandbox.run("curl", "-sSf", "-m", "20", site.url + path)
+    done = sandbox.run("curl", "-sSf", "-m", "20", site.url + path)
+    assert_not_timed_out(done.stderr)
+    return done
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """The network namespace of the box: no way leads out of it but the listeners that are made in it and held outside.
 
 What is sent anywhere goes to a listener or is refused at once. The rules only choose which: without them nothing leaves
-the namespace either, because its one device ends in itself. Root in the box has no rights over it, as the namespace
-belongs to the user namespace above the box's.
+the namespace either, because its one device ends in itself. A socket that a program binds to a device is the exception:
+it waits in vain, because Linux delivers to it only what comes in by that device, and no answer does. Root in the box has
+no rights over the namespace, as it belongs to the user namespace above the box's.
 """
 
 import json

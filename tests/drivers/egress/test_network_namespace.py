@@ -136,13 +136,13 @@ def test_without_rules_there_is_still_no_way_out(tmp_path: Path) -> None:
     script = """
 import socket
 sock = socket.socket()
-sock.settimeout(2)
+sock.settimeout(60)
 try:
     sock.connect(("8.8.8.8", 80))
 except OSError as error:
-    print(type(error).__name__)
+    print(error.strerror)
 """
-    assert made.python(script) in ("TimeoutError", "OSError")
+    assert made.python(script) == "No route to host", "the kernel has asked on eth0 who has the address, and nobody is there"
     made.close()
 
 

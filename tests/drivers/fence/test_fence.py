@@ -47,8 +47,7 @@ def test_what_is_denied_below_something_allowed_cannot_be_written_nor_replaced(f
     policy = {"write": {"allow": ["~/work"], "deny": ["~/work/a/b/config"]}}
     scripts = ("echo x > ~/work/a/b/config", "rm -f ~/work/a/b/config", "mv ~/work/a/b ~/work/a/c", "mv ~/work/a ~/work/c")
     for script in (*scripts, "ln ~/work/a/b/config ~/work/l && echo x > ~/work/l"):
-        ended = fences.run(script, policy)
-        assert ended.code not in (0, None), (script, ended)
+        fences.refuses(script, policy)
     assert fences.out("cat ~/work/a/b/config") == "kept"
     assert fences.out("echo x > ~/work/a/b/other && cat ~/work/a/b/other", policy) == "x"
 
@@ -65,7 +64,7 @@ def test_what_is_denied_to_be_written_must_exist(fences: Fences) -> None:
 def test_what_is_denied_can_neither_be_read_nor_listed(fences: Fences) -> None:
     policy = {"read": {"deny": ["~/secret", "~/none"]}}
     for script in ("cat ~/secret/key", "ls ~/secret", "cd ~/secret", "cat ~/work/../secret/key", "grep -r hidden ~/secret"):
-        assert fences.run(script, policy).code not in (0, None), script
+        fences.refuses(script, policy)
     assert fences.out("ls ~ >/dev/null && echo listed", policy) == "listed"
     one = {"read": {"deny": ["~/secret/key"]}}
     assert fences.run("cat ~/secret/key", one).code == 1
@@ -105,7 +104,7 @@ def test_without_hosts_there_is_no_network_but_loopback_of_its_own(fences: Fence
     assert fences.run(reach).code == 0
     assert fences.run(reach, NO_NETWORK).code == 1
     assert fences.out("tail -n +3 /proc/self/net/dev | cut -d: -f1", NO_NETWORK) == "lo"
-    assert fences.run("getent ahosts example.com", NO_NETWORK).code not in (0, None)
+    fences.refuses("getent ahosts example.com", NO_NETWORK)
     serve = 'python3 -c \'import socket; s = socket.create_server(("127.0.0.1", 8000)); socket.create_connection(("127.0.0.1", 8000))\''
     assert fences.run(serve, NO_NETWORK).code == 0
 
@@ -119,7 +118,7 @@ def test_other_kinds_of_sockets_cannot_be_made(fences: Fences) -> None:
 
 def test_a_host_that_is_allowed_is_reached_through_the_proxy_alone(fences: Fences, service: int) -> None:
     policy = {"network": {"allowed_domains": ["127.0.0.1"], "denied_domains": ["*.evil.example"]}}
-    fetch = f"curl -sS -m 5 --noproxy '' http://127.0.0.1:{service}/"
+    fetch = f"curl -sS -m 60 --noproxy '' http://127.0.0.1:{service}/"
     with socket.create_server(("127.0.0.1", 0)) as upstream:
         port = upstream.getsockname()[1]
         thread = threading.Thread(target=_answer_once, args=(upstream,))
@@ -127,9 +126,9 @@ def test_a_host_that_is_allowed_is_reached_through_the_proxy_alone(fences: Fence
         assert fences.out(fetch.replace(str(service), str(port)), policy) == "from upstream"
         thread.join()
     assert fences.run(f"exec 3<>/dev/tcp/127.0.0.1/{service}", policy).code == 1
-    refused = fences.run(f"curl -sS -m 5 --noproxy '' -o /dev/null -w '%{{http_code}}' http://x.evil.example:{service}/", policy)
+    refused = fences.run(f"curl -sS -m 60 --noproxy '' -o /dev/null -w '%{{http_code}}' http://x.evil.example:{service}/", policy)
     assert refused.output == "403"
-    tunnel = fences.run(f"curl -sS -m 5 --noproxy '' -p http://other.example:{service}/", policy)
+    tunnel = fences.run(f"curl -sS -m 60 --noproxy '' -p http://other.example:{service}/", policy)
     assert tunnel.code == 56
     assert "403" in tunnel.output
 
@@ -202,8 +201,7 @@ def test_there_is_no_way_round(fences: Fences, script: str) -> None:
         command = script.replace("{pid}", pid).replace("{private}", fences.private)
         if script in ALLOWED_OUTSIDE.values():
             assert fences.run(command).code == 0
-        ended = fences.run(command, policy)
-    assert ended.code not in (0, None), ended
+        fences.refuses(command, policy)
 
 
 def test_even_an_empty_policy_keeps_from_rights_and_tokens(fences: Fences) -> None:
