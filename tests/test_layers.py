@@ -27,28 +27,30 @@ SETTINGS = tuple(
     )
 )
 PATTERNS = f"{OURS}.patterns"
-"""Outside of `core`, whose own `__init__` loads far more than the spawner may."""
+TIMEOUTS = f"{OURS}.timeouts"
+"""Both outside of `core`, whose own `__init__` loads far more than the spawner may."""
 
 ALLOWED = {
-    "cdp": (PATTERNS, f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
+    "cdp": (PATTERNS, TIMEOUTS, f"{OURS}.cdp", f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
     "cli": (f"{OURS}.cli",),
-    "composition": tuple(f"{OURS}.{name}" for name in ("__version__", "composition", "core", "drivers", "features")) + SETTINGS,
-    "core": (PATTERNS, f"{OURS}.core"),
+    "composition": (TIMEOUTS, *(f"{OURS}.{name}" for name in ("__version__", "composition", "core", "drivers", "features")), *SETTINGS),
+    "core": (PATTERNS, TIMEOUTS, f"{OURS}.core"),
     "drivers": (
         f"{OURS}.core.entity_tags",
         f"{OURS}.core.errors",
         f"{OURS}.core.identity",
         PATTERNS,
+        TIMEOUTS,
         f"{OURS}.core.tasks",
         f"{OURS}.core.events",
         f"{OURS}.core.quota",
         f"{OURS}.drivers",
         *SETTINGS,
     ),
-    "egress": (f"{OURS}.drivers", f"{OURS}.egress"),
-    "features": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
-    "mcp": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
-    "stream": (PATTERNS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
+    "egress": (TIMEOUTS, f"{OURS}.drivers", f"{OURS}.egress"),
+    "features": (PATTERNS, TIMEOUTS, f"{OURS}.core", f"{OURS}.drivers", *SETTINGS),
+    "mcp": (PATTERNS, TIMEOUTS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.mcp", *SETTINGS),
+    "stream": (PATTERNS, TIMEOUTS, f"{OURS}.core", f"{OURS}.drivers", f"{OURS}.stream", *SETTINGS),
 }
 """What the modules of a package may import of ours. Features may also import modules of their own feature."""
 

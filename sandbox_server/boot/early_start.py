@@ -14,12 +14,13 @@ import subprocess
 from collections.abc import Mapping
 from configparser import RawConfigParser
 
+from sandbox_server import timeouts
 from sandbox_server.boot import readiness_gate
 
 type Pipes = dict[str, int | None]
 """Descriptors by the supervisor's names for them."""
 
-ENVIRONMENT = {"LANG": "C.UTF-8"}
+ENVIRONMENT = {"LANG": "C.UTF-8", **timeouts.ENVIRONMENT}
 """The program's environment until it passes the gate. The container's variables, which may be secret, come later."""
 ZYGOTE_VARIABLE = "SANDBOX_ZYGOTE"
 """The variable that names the descriptor from which the programs' zygote takes requests (`program_zygote`)."""

@@ -16,10 +16,11 @@ from sandbox_server.drivers.ipc.poller import Poller
 from sandbox_server.drivers.ipc.unix_listener import listen
 from sandbox_server.drivers.spawn.child_setup import Account
 from sandbox_server.settings import Settings
+from sandbox_server.timeouts import scaled
 
 NAME = "egress-ports"
 """What `ps` shows of the process that keeps the listeners."""
-WATCHDOG_SECONDS = 10.0
+WATCHDOG_SECONDS = scaled(10.0)
 
 
 class EgressPorts:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # each import costs start-up time
 
 VARIABLE = "SANDBOX_ENVIRON_FD"
 """The variable that names the descriptor of that memory."""
+SHOWN = ("TIMEOUT_FACTOR",)
+"""What stays in the environment: boot's own modules read it when they are imported (`sandbox_server.timeouts`)."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT = ("/usr/bin/tini", "--", "/opt/venv/bin/python", "-I", "-m", "sandbox_server", "boot")
 
@@ -25,7 +27,8 @@ def hide(environ: "Mapping[str, str]") -> dict[str, str]:
     while content:
         content = content[os.write(memory, content) :]
     os.set_inheritable(memory, True)
-    return {"LANG": "C.UTF-8", "PATH": PATH, VARIABLE: str(memory)}
+    shown = {name: environ[name] for name in SHOWN if name in environ}
+    return {"LANG": "C.UTF-8", "PATH": PATH, VARIABLE: str(memory)} | shown
 
 
 def take(environ: "MutableMapping[str, str]") -> dict[str, str]:

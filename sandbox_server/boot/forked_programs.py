@@ -14,10 +14,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from sandbox_server.boot.program_zygote import COMMAND
 from sandbox_server.drivers.spawn.child_setup import Account, Program
 from sandbox_server.drivers.spawn.zygote_pool import NoZygoteError, ZygotePool
+from sandbox_server.timeouts import scaled
 
 NAMES = frozenset({"cdp", "mcp", "stream"})
 """The programs that may be forked: they run as `control`, as the API does, and share what they import with it."""
-FORK_SECONDS = 5.0
+FORK_SECONDS = scaled(5.0)
 """A zygote that has not forked by then is given up, and with it every later fork."""
 _NAME = "programs"
 

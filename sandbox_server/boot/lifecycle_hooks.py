@@ -18,10 +18,11 @@ from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.spawn.process import KILL_GRACE, Exit, Processes
 from sandbox_server.drivers.storage.shutdown_hooks import ShutdownHookStore
 from sandbox_server.settings import Settings, ShutdownHook
+from sandbox_server.timeouts import scaled
 
 READY_POLL_SECONDS = 0.1
-ANSWER_SECONDS = 5.0
-SPAWNER_SECONDS = 30.0
+ANSWER_SECONDS = scaled(5.0)
+SPAWNER_SECONDS = scaled(30.0)
 """Seconds for the spawner to listen after a start."""
 
 

@@ -23,6 +23,7 @@ from sandbox_server.drivers.snapshots.connections import OuterConnection, outer_
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.settings import BadSettings, Settings
+from sandbox_server.timeouts import scaled
 
 PROGRAMS = ("gateway", "box-gateway", "mcp", "stream", "egress")
 """What has connections to the outside, or keeps keys of its own in memory. Stopped before, and started anew after."""
@@ -34,10 +35,10 @@ FIELDS = frozenset({"sandbox_id", "api_key", "identity_key", *JWT_VARIABLES})
 DERIVED = ("agent-keys.json", "shares.json", "revoked.json", "secrets.json", "session-key", "api-key")
 """Files of the keyring's directory that open the origin."""
 MAX_GIVEN = 64 << 10
-ANSWER_SECONDS = 60.0
+ANSWER_SECONDS = scaled(60.0)
 QUIET_SECONDS = 10.0
 """Seconds for connections to end after their programs were stopped."""
-GATEWAY_SECONDS = 60.0
+GATEWAY_SECONDS = scaled(60.0)
 POLL_SECONDS = 0.05
 MIN_KEY_CHARS = 16
 

@@ -31,16 +31,18 @@ from supervisor.options import ProcessConfig, ProcessGroupConfig, ServerOptions
 from supervisor.states import SupervisorStates
 from supervisor.supervisord import Supervisor
 
+from sandbox_server import timeouts
 from sandbox_server.boot import hooks
 from sandbox_server.boot.early_start import EarlyStart, Pipes
 from sandbox_server.boot.forked_programs import ForkedPrograms
 from sandbox_server.boot.hooks import HookRun
 from sandbox_server.drivers.spawn import child_setup
 from sandbox_server.drivers.spawn.child_setup import Account, closed_environment, let_open
+from sandbox_server.timeouts import scaled
 
 FIRST_PRIORITY = 22
 """The highest priority number that starts at once: the gateway's."""
-REST_SECONDS = 10.0
+REST_SECONDS = scaled(10.0)
 """Seconds after which the rest starts, even if the early program does not serve yet."""
 EXIT_HOOK_FAILED = 3
 _EAGER_TURNS = 2
@@ -296,10 +298,10 @@ def _account(uid: int) -> Account:
 
 
 def assign_environments(processes: Iterable[object], agent: Account, environment: Mapping[str, str]) -> None:
-    """Set the whole environment of every program: the agent's own, or a clean one for other users."""
+    """Set the whole environment of every program: the agent's own, or for other users a clean one with what is the product's."""
     for process in processes:
         uid = process.uid  # type: ignore[attr-defined]
-        start_from = environment if uid in (None, agent.uid) else closed_environment(environment, _account(uid))
+        start_from = environment if uid in (None, agent.uid) else closed_environment(environment, _account(uid)) | timeouts.ENVIRONMENT
         process.environment = {**start_from, **(process.environment or {})}  # type: ignore[attr-defined]
 
 

@@ -10,8 +10,9 @@ from Xlib.error import DisplayError
 
 from sandbox_server.drivers.x11.screen import resize
 from sandbox_server.settings import DisplaySettings
+from sandbox_server.timeouts import scaled
 
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = scaled(10.0)
 POLL_SECONDS = 0.02
 BACKGROUND = 0x2B303B
 CONFIGURATION = "/opt/tandem/sandbox_server/boot/openbox.xml"

@@ -22,8 +22,9 @@ from sandbox_server.cdp.outbox import Outbox, SharedBacklog
 from sandbox_server.cdp.redaction import SecretRedaction
 from sandbox_server.core.errors import InvalidArgument, NotFound, Unavailable
 from sandbox_server.core.identity import Caller
+from sandbox_server.timeouts import scaled
 
-COMMAND_TIMEOUT = 10.0
+COMMAND_TIMEOUT = scaled(10.0)
 """Seconds that a command of the server's own may take."""
 RETRY_AFTER = 1.0
 

@@ -25,10 +25,11 @@ from sandbox_server.core.tasks import Tasks, in_thread
 from sandbox_server.core.tool_allow_list import names_one
 from sandbox_server.drivers.browser.chromium import LOCKED, RunningChromium
 from sandbox_server.drivers.spawn.process import LOST, Exit, Process
+from sandbox_server.timeouts import scaled
 
-START_TIMEOUT = 20.0
+START_TIMEOUT = scaled(20.0)
 QUIT_TIMEOUT = 3.0
-HALT_TIMEOUT = 20.0
+HALT_TIMEOUT = scaled(20.0)
 """Seconds that the browser may take to write its profile before that is copied or left."""
 EARLY = 10.0
 """A browser that lives for fewer seconds than this counts as an early end."""

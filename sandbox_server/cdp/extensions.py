@@ -11,9 +11,10 @@ from typing import Any
 from sandbox_server.cdp.browser_connection import BrowserLink
 from sandbox_server.cdp.tab_strip import InternalClient
 from sandbox_server.core.errors import Failure, Unavailable
+from sandbox_server.timeouts import scaled
 
 PAGE = "chrome://extensions"
-READY_SECONDS = 10.0
+READY_SECONDS = scaled(10.0)
 LOOK_SECONDS = 0.02
 _READY = "location.protocol === 'chrome:' && document.readyState === 'complete' && !!chrome.management && !!chrome.management.setEnabled"
 _STOP = """(async () => {

@@ -13,13 +13,14 @@ from sandbox_server.cdp.browser_supervisor import BrowserSupervisor
 from sandbox_server.cdp.tab_strip import InternalClient
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Conflict, ResourceExhausted, Unavailable
+from sandbox_server.timeouts import scaled
 
 BLANK = "about:blank"
-CLOSE_SECONDS = 1.0
+CLOSE_SECONDS = scaled(1.0)
 """Seconds to close the window. If it fails, the browser is ended, because nobody else may see the window."""
-END_SECONDS = 4.0
+END_SECONDS = scaled(4.0)
 """Seconds for the browser to end."""
-GO_SECONDS = 2.0
+GO_SECONDS = scaled(2.0)
 MAX_PAGES = 50
 """Limit of pages in the window."""
 

@@ -16,8 +16,9 @@ from sandbox_server.cdp.devtools_clients import DevtoolsClient
 from sandbox_server.cdp.messages import Object, encode
 from sandbox_server.cdp.outbox import Outbox
 from sandbox_server.core.errors import NotFound, Unavailable
+from sandbox_server.timeouts import scaled
 
-PAGE_TIMEOUT = 1.0
+PAGE_TIMEOUT = scaled(1.0)
 """Seconds for a page, which may be stuck in a script, to report its size."""
 
 

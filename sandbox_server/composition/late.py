@@ -4,8 +4,9 @@ import asyncio
 from concurrent.futures import Future
 
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.timeouts import scaled
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = scaled(30.0)
 """Seconds that `wait` waits: longer than a start takes on a slow machine."""
 
 

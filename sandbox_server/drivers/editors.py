@@ -14,13 +14,14 @@ from sandbox_server.drivers.ports.listening_ports import Ports
 from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, put_down
+from sandbox_server.timeouts import scaled
 
-START_SECONDS = 60.0
+START_SECONDS = scaled(60.0)
 USUAL_SECONDS = 5.0
 """Typical seconds until an editor answers."""
 RETRY_SECONDS = 1.0
 KNOCK_SECONDS = 0.1
-PROBE_SECONDS = 20.0
+PROBE_SECONDS = scaled(20.0)
 SAID_BYTES = 1 << 16
 HIDDEN = (".cache", ".config", ".dbus", ".ipython", ".jupyter", ".local", ".npm", ".pki", ".bash_history", ".python_history")
 """What programs keep in the home directory."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from sandbox_server.drivers.egress import namespace_handover
 from sandbox_server.drivers.egress.network_namespace import EgressNamespace
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError
+from sandbox_server.timeouts import scaled
 
 RETRY_SECONDS = 0.05
-ANSWER_SECONDS = 60.0
+ANSWER_SECONDS = scaled(60.0)
 """How long the daemon may take; making a namespace takes it half a minute at most."""
 
 type Given = tuple[EgressNamespace, Sequence[int]]

@@ -22,11 +22,12 @@ from sandbox_server.drivers.stats import system
 from sandbox_server.drivers.stats.liveness import Liveness
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.settings import Settings, secret_variables
+from sandbox_server.timeouts import scaled
 
 MIN_SHM_BYTES = 256 * 1024 * 1024
 """Below this, Chromium's renderers crash on large pages."""
 MIN_FREE_BYTES = 1024**3
-PROBE_SECONDS = 5.0
+PROBE_SECONDS = scaled(5.0)
 PREVENTED = (
     "programs that the agent starts show windows, and neither press keys, grab nor see pixels of others; "
     "not prevented: that they list windows, see where the pointer is, and open a window over others"

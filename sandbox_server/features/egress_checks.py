@@ -10,8 +10,9 @@ from sandbox_server.drivers.egress.enforcement_probe import EnforcementProbe
 from sandbox_server.drivers.egress.policy import EgressMode
 from sandbox_server.drivers.egress.policy_document import EgressPolicyError, parse_policy
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.timeouts import scaled
 
-PROBE_SECONDS = 5.0
+PROBE_SECONDS = scaled(5.0)
 _OFF = "nothing in here keeps the agent's programs from any address that the container reaches"
 _NETWORK = "/proc/self/ns/net"
 

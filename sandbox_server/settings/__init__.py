@@ -55,6 +55,7 @@ from sandbox_server.settings.restore import RestoreSettings as RestoreSettings
 from sandbox_server.settings.secrets import SecretsSettings
 from sandbox_server.settings.skills import SkillsSettings
 from sandbox_server.settings.stream import StreamSettings as StreamSettings
+from sandbox_server.settings.timeouts import TimeoutsSettings
 
 
 class BadSettings(ValueError):
@@ -191,6 +192,7 @@ class Settings:
     recorder: RecorderSettings = field(default_factory=RecorderSettings)
     hooks: HooksSettings = field(default_factory=HooksSettings)
     logs: LogsSettings = field(default_factory=LogsSettings)
+    timeouts: TimeoutsSettings = field(default_factory=TimeoutsSettings)
     box: BoxSettings = field(default_factory=BoxSettings)
     restore: RestoreSettings = field(default_factory=RestoreSettings)
     components: ComponentsSettings = field(default_factory=ComponentsSettings)

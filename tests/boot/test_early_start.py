@@ -60,7 +60,7 @@ def test_an_early_program_has_the_command_and_directory_of_its_configuration(beg
 def test_nothing_that_the_container_was_given_is_in_its_environment(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANDBOX_API_KEY", "secret")
     early = begin("/usr/bin/env")
-    assert {line.partition("=")[0] for line in output(early)} == {"LANG", "OWN", "MORE", "SANDBOX_GATE", "SANDBOX_ZYGOTE"}
+    assert {line.partition("=")[0] for line in output(early)} == {*early_start.ENVIRONMENT, "OWN", "MORE", "SANDBOX_GATE", "SANDBOX_ZYGOTE"}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -86,7 +86,7 @@ def test_an_early_program_waits_at_its_gate_and_then_gets_the_supervisors_enviro
     assert early.process.poll() is None
     early.go({"PATH": "/usr/bin", "GIVEN": "a\nb", "OWN": "not this"})
     assert {name: value for name, value in json.loads(output(early)[0]).items() if name != "SANDBOX_ZYGOTE"} == {
-        "LANG": "C.UTF-8",
+        **early_start.ENVIRONMENT,
         "PATH": "/usr/bin",
         "GIVEN": "a\nb",
         "OWN": "a,b",

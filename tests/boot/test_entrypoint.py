@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sandbox_server import timeouts
 from sandbox_server.boot import entrypoint
 
 ODD = {"SANDBOX_API_KEY": "k", "TEXT": "a=b\nc", "EMPTY": "", "BYTES": os.fsdecode(b"\xff\xfe")}
@@ -15,6 +16,14 @@ def test_what_is_hidden_is_in_no_variable_and_is_taken_whole() -> None:
     assert set(shown) == {"LANG", "PATH", entrypoint.VARIABLE}
     assert entrypoint.take(shown) == ODD
     assert entrypoint.VARIABLE not in shown
+
+
+def test_what_boot_reads_when_it_is_imported_stays_and_is_taken_too() -> None:
+    given = {**ODD, timeouts.VARIABLE: "3"}
+    shown = entrypoint.hide(given)
+    assert set(shown) == {"LANG", "PATH", entrypoint.VARIABLE, timeouts.VARIABLE}
+    assert shown[timeouts.VARIABLE] == "3"
+    assert entrypoint.take(shown) == given
 
 
 def test_no_other_user_may_open_the_memory_by_its_descriptor() -> None:

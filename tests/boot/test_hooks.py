@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot import hooks
+from sandbox_server.boot import early_start, hooks
 from sandbox_server.boot.hooks import HookRun
 from sandbox_server.settings import HooksSettings, Settings
 from tests.patience import PATIENCE_SECONDS
@@ -51,7 +51,7 @@ def test_hooks_start_as_control_with_a_clean_environment_and_write_to_the_contai
     begin()
     _, _, uid, words, *environment = capfd.readouterr().out.splitlines()
     assert (uid, words) == (str(CONTROL if os.geteuid() == 0 else os.geteuid()), "-I -m sandbox_server hooks")
-    assert {line.partition("=")[0] for line in environment} == {"LANG", "PWD"}
+    assert {line.partition("=")[0] for line in environment} == {*early_start.ENVIRONMENT, "PWD"}
 
 
 def test_who_opens_the_other_end_of_its_output_gets_nothing_of_the_containers(

@@ -25,9 +25,10 @@ from sandbox_server.drivers.box import desktop_root, namespaces
 from sandbox_server.drivers.box import rootfs as box_tree
 from sandbox_server.drivers.box.mount_plan import Part, Stack
 from sandbox_server.settings import Paths
+from sandbox_server.timeouts import scaled
 
-BUILD_SECONDS = 30.0
-END_SECONDS = 10.0
+BUILD_SECONDS = scaled(30.0)
+END_SECONDS = scaled(10.0)
 DESK = 3
 """The descriptor by which the first process holds the mount namespace of the desktop's programs."""
 KINDS = ("ns/pid", "ns/uts", "ns/ipc", "ns/net", f"fd/{DESK}", "ns/mnt")

@@ -10,8 +10,9 @@ from sandbox_server.core.errors import Conflict, DeadlineExceeded, Failure, Inva
 from sandbox_server.drivers.box.isolation import Isolation
 from sandbox_server.drivers.ipc import connect_with_retry, descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError
+from sandbox_server.timeouts import scaled
 
-QUICK_SECONDS = 30.0
+QUICK_SECONDS = scaled(30.0)
 """For what takes the daemon milliseconds; ending a box waits for its processes, and those may wait for a disk."""
 LONG_SECONDS = 3600.0
 """For what reads or writes whole layers."""

@@ -31,13 +31,14 @@ from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError, Message
 from sandbox_server.drivers.ipc.poller import Poller
 from sandbox_server.drivers.ipc.unix_listener import peer_uid
+from sandbox_server.timeouts import scaled
 
 RETRY_SECONDS = 1.0
 """Between two attempts to make a box, after one failed."""
 WORKERS = 8
 """Pieces of work on layers that go on at once."""
 WORK_SECONDS = 3600
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = scaled(180)
 """A watchdog restarts the daemon when one thing takes this long."""
 _NICE = 10
 

@@ -12,10 +12,11 @@ import orjson
 from sandbox_server.core.errors import Conflict, NotFound, ResourceExhausted, Unavailable
 from sandbox_server.core.identity import SERVER, Caller
 from sandbox_server.drivers.ipc.unix_http import exchange
+from sandbox_server.timeouts import scaled
 
 HEADERS = Caller("api", frozenset({"browser", SERVER})).headers()
 """Who asks. The gateway judged the caller's own scopes, and so did the dispatcher."""
-ANSWER_SECONDS = 25.0
+ANSWER_SECONDS = scaled(25.0)
 """For one answer; a browser that is started lazily takes some of them."""
 NEWS_SECONDS = 330.0
 """For an answer that comes when there is news."""

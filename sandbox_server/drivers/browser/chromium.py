@@ -27,8 +27,9 @@ from sandbox_server.drivers.profiles.store import ProfileStore
 from sandbox_server.drivers.spawn.process import Process, Processes
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings.browser import BrowserSettings
+from sandbox_server.timeouts import scaled
 
-COMMAND_TIMEOUT = 10.0
+COMMAND_TIMEOUT = scaled(10.0)
 KEPT_PROFILES = 2
 LOCKED = 75
 """How launch-chromium ends where another process has the profile."""

@@ -10,8 +10,9 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 from sandbox_server.drivers.devtools.connection import DevtoolsRefused, Object
 from sandbox_server.drivers.devtools.page_commands import PageCommands
+from sandbox_server.timeouts import scaled
 
-READ_SECONDS = 2.0
+READ_SECONDS = scaled(2.0)
 """For the browser to list its targets; then its process is asked, which knows why it does not."""
 
 

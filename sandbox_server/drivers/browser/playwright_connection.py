@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.browser_client import HEADERS, RETRY_AFTER
+from sandbox_server.timeouts import scaled
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Page
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 type OnContext = Callable[[BrowserContext, CDPSession], Awaitable[None]]
 type OnPage = Callable[[Page, str], Awaitable[None]]
 
-APPEAR_SECONDS = 5.0
+APPEAR_SECONDS = scaled(5.0)
 """For Playwright to see a tab that the browser has; it never sees one that crashed or hangs."""
-HOOK_SECONDS = 5.0
-PULSE_SECONDS = 2.0
+HOOK_SECONDS = scaled(5.0)
+PULSE_SECONDS = scaled(2.0)
 """For the driver to answer, after a page has not."""
 UNSHOWN = ("devtools://", "chrome-extension://", "chrome-untrusted://")
 """Pages that are in no tab of a person's."""

@@ -12,12 +12,13 @@ from sandbox_server.drivers.browser.dialogs import LOOKING
 from sandbox_server.drivers.browser.elements import ElementIndex
 from sandbox_server.drivers.browser.script_results import Number, answer
 from sandbox_server.drivers.browser.session import BrowserSession, Driven
+from sandbox_server.timeouts import scaled
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, FloatRect
 
-LOOK_SECONDS = 10.0
-CLICK_SECONDS = 5.0
+LOOK_SECONDS = scaled(10.0)
+CLICK_SECONDS = scaled(5.0)
 ARRIVE_MS = 700
 """How long the browser may take to notice that the pointer came over an element."""
 

@@ -21,22 +21,23 @@ from sandbox_server.drivers.browser.script_results import MAX_FRAMES
 from sandbox_server.drivers.browser.tab_titles import made_of
 from sandbox_server.drivers.devtools.connection import DevtoolsRefused
 from sandbox_server.drivers.devtools.page_commands import PageCommands
+from sandbox_server.timeouts import scaled
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Page
 
-ANSWER_SECONDS = 3.0
+ANSWER_SECONDS = scaled(3.0)
 """For a page to run a script of one word; one that takes longer is stuck."""
-ATTACH_SECONDS = 8.0
+ATTACH_SECONDS = scaled(8.0)
 """For attaching: a page that answers nothing holds it up."""
-PATIENT_SECONDS = 30.0
+PATIENT_SECONDS = scaled(30.0)
 """For attaching where every page answers: it is the machine that is slow."""
-STRIP_SECONDS = 2.0
+STRIP_SECONDS = scaled(2.0)
 """For a tab that was opened to go to its first address, and to get its place in the strip."""
 LOOK_SECONDS = 0.01
-MARGIN_SECONDS = 5.0
+MARGIN_SECONDS = scaled(5.0)
 """Beyond the timeout of a call, for what surrounds the work."""
-TITLE_SECONDS = 2.0
+TITLE_SECONDS = scaled(2.0)
 """For the browser to say what it calls a page; then the page is asked."""
 
 

@@ -9,10 +9,11 @@ from typing import Any, Self
 
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.ipc.websocket_client import websocket
+from sandbox_server.timeouts import scaled
 
 AGAIN_SECONDS = 0.2
-CONNECT_SECONDS = 1.0
-ANSWER_SECONDS = 5.0
+CONNECT_SECONDS = scaled(1.0)
+ANSWER_SECONDS = scaled(5.0)
 """Seconds that an input waits for the API's answer."""
 UNAUTHENTICATED = 401
 TOUCH_SECONDS = 1.0

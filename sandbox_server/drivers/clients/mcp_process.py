@@ -19,8 +19,9 @@ from sandbox_server.core.errors import (
 )
 from sandbox_server.core.identity import forwarded
 from sandbox_server.drivers.ipc.unix_http import exchange
+from sandbox_server.timeouts import scaled
 
-ANSWER_SECONDS = 90.0
+ANSWER_SECONDS = scaled(90.0)
 """Seconds for an answer about servers and tools. A server that `npx` downloads first takes most of it."""
 RETRY_AFTER = 1.0
 

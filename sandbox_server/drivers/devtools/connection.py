@@ -15,6 +15,7 @@ from sandbox_server.core.errors import Unavailable
 from sandbox_server.core.identity import SERVER, Caller
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.playwright_errors import GONE
+from sandbox_server.timeouts import scaled
 
 type Object = dict[str, Any]
 type OnEvent = Callable[[str | None, str, Object], None]
@@ -22,9 +23,9 @@ type OnEvent = Callable[[str | None, str, Object], None]
 
 HEADERS = Caller("api", frozenset({"browser", SERVER})).headers()
 """The API's own identity. The dispatcher has checked the caller's scopes."""
-CONNECT_SECONDS = 25.0
+CONNECT_SECONDS = scaled(25.0)
 """Seconds to connect. A browser that starts on demand needs some of them."""
-REPLY_SECONDS = 10.0
+REPLY_SECONDS = scaled(10.0)
 MAX_MESSAGE = 256 << 20
 MAX_UNSENT = 10_000
 RETRY_AFTER = 1.0

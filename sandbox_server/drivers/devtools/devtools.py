@@ -19,9 +19,10 @@ from sandbox_server.drivers.devtools.interception import Interception
 from sandbox_server.drivers.devtools.kept_rules import KeptRules
 from sandbox_server.drivers.devtools.targets import DevtoolsTarget, DevtoolsTargets
 from sandbox_server.drivers.devtools.traffic import BUFFERS, Traffic
+from sandbox_server.timeouts import scaled
 
 RECONNECT_SECONDS = 0.5
-SETTLE_SECONDS = 5.0
+SETTLE_SECONDS = scaled(5.0)
 """Seconds for targets to take a new rule. A target that hangs takes it later."""
 
 log = logging.getLogger(__name__)

@@ -16,10 +16,11 @@ from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.browser.browser_client import BrowserClient, BrowserTab
 from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, connected
 from sandbox_server.drivers.forks.fork_state import MAX_TABS, MAX_TITLE, MAX_URL, KeptField, KeptTab
+from sandbox_server.timeouts import scaled
 
-PAGE_SECONDS = 1.5
+PAGE_SECONDS = scaled(1.5)
 """Seconds for one page to say its state; one that is stuck in a script says none."""
-LOAD_SECONDS = 20.0
+LOAD_SECONDS = scaled(20.0)
 """Seconds for one page to load before its state is put back."""
 LOOK_SECONDS = 0.2
 WORLD = "tandem-page-state"

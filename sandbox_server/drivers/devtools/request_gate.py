@@ -10,9 +10,10 @@ from typing import Any, Protocol, Self
 
 from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.browser.browser_client import HEADERS
+from sandbox_server.timeouts import scaled
 
 AGAIN_SECONDS = 0.5
-HOLDS_SECONDS = 15.0
+HOLDS_SECONDS = scaled(15.0)
 """Seconds that a change waits until it holds in the browser. A page that hangs delays that."""
 MAX_MESSAGE = 256 << 20
 """Limit in bytes of a question. A page's URL may be long."""

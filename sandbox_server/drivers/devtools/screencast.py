@@ -11,8 +11,9 @@ from PIL import Image
 
 from sandbox_server.core.errors import Conflict, Unavailable
 from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, connected
+from sandbox_server.timeouts import scaled
 
-FIRST_SECONDS = 8.0
+FIRST_SECONDS = scaled(8.0)
 """Seconds within which a page that is painted gives its first frame."""
 ASK_SECONDS = 1.0
 """Seconds without a frame after which the page is asked again."""

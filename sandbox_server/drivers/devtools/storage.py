@@ -14,6 +14,7 @@ from sandbox_server.core.errors import Conflict
 from sandbox_server.drivers.devtools.connection import DevtoolsConnection, DevtoolsRefused, Object, connected
 from sandbox_server.drivers.devtools.devtools import Devtools
 from sandbox_server.drivers.devtools.interception import origin_of
+from sandbox_server.timeouts import scaled
 
 MAX_ORIGINS = 100
 # Not as properties: an item may have the name of a method.
@@ -22,7 +23,7 @@ _READ = """JSON.stringify(Array.from({length: localStorage.length}, (_, index) =
 _WRITE = "items => { for (const {name, value} of items) localStorage.setItem(name, value) }"
 _EMPTY: Object = {"responseCode": 200, "responseHeaders": [{"name": "Content-Type", "value": "text/html"}], "body": ""}
 
-STORAGE_SECONDS = 60.0
+STORAGE_SECONDS = scaled(60.0)
 """Seconds for all databases of an origin."""
 
 type Items = list[dict[str, str]]

@@ -8,8 +8,9 @@ from typing import Any
 
 from sandbox_server.core.errors import InvalidArgument, Unavailable
 from sandbox_server.drivers.egress.policy_document import MAX_BYTES, EgressPolicyError
+from sandbox_server.timeouts import scaled
 
-ASK_SECONDS = 15.0
+ASK_SECONDS = scaled(15.0)
 """Limit of one request: a policy of 20,000 rules takes a second."""
 MAX_FLOWS = 8192
 """Flows that are listed: more than the process relays at once."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from sandbox_server.drivers.box.isolation import Isolation
 from sandbox_server.drivers.egress.container_rules import MARK
 from sandbox_server.drivers.spawn.process import Completed, Processes
+from sandbox_server.timeouts import scaled
 
-SECONDS = 15.0
+SECONDS = scaled(15.0)
 RULES_FLAG = "--cap-add NET_ADMIN with ALLOW_SUDO=false"
 WHERE = 'docs/egress.md, "Where there is no box"'
 _PYTHON = "/usr/bin/python3"

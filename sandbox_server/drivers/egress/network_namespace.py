@@ -21,9 +21,10 @@ from sandbox_server.drivers.egress.socket_owner import open_owners
 from sandbox_server.drivers.egress.synthetic_network import GATEWAY, NETWORK
 from sandbox_server.drivers.fence.network import raise_loopback
 from sandbox_server.drivers.ipc import descriptor_passing
+from sandbox_server.timeouts import scaled
 
 NFT, IP = "/usr/sbin/nft", "/usr/sbin/ip"
-MAKE_SECONDS = 30.0
+MAKE_SECONDS = scaled(30.0)
 CONNECTIONS_PORT, DNS_PORT = 15001, 15053
 RESOLVER = "127.0.0.11"
 """The nameserver of the box's resolv.conf, which is also that of Docker's networks."""

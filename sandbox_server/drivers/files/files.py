@@ -15,6 +15,7 @@ from sandbox_server.core.errors import ResourceExhausted
 from sandbox_server.drivers.files.message_frames import WorkerFrame
 from sandbox_server.drivers.files.operations import FileAccess, User
 from sandbox_server.drivers.files.worker_channel import FileWorkerChannel, NotSent
+from sandbox_server.timeouts import scaled
 
 MAX_WORKERS = 8
 """Limit of concurrent operations per user. Further ones wait."""
@@ -22,7 +23,7 @@ MAX_IDLE = 2
 """Idle workers that are kept per user."""
 MAX_THREADS = 16
 """Threads that move the bytes of uploads and downloads."""
-BUSY_SECONDS = 10.0
+BUSY_SECONDS = scaled(10.0)
 """Seconds that an operation waits for a worker before it fails as busy."""
 
 

@@ -4,9 +4,11 @@ import asyncio
 import socket
 import time
 
+from sandbox_server.timeouts import scaled
+
 _FULL_QUEUE_PAUSE = 0.01
 _RETRY_PAUSE = 0.02
-RESTART_SECONDS = 5.0
+RESTART_SECONDS = scaled(5.0)
 """The longest time until the supervisor has restarted a daemon."""
 
 

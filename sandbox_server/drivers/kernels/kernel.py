@@ -11,10 +11,11 @@ from sandbox_server.drivers.ipc.json_lines import JsonLine
 from sandbox_server.drivers.kernels.relay_client import OnBegin, OnOutput, RelayClient
 from sandbox_server.drivers.spawn.pipes import PipeReader
 from sandbox_server.drivers.spawn.process import Exit, Process, put_down
+from sandbox_server.timeouts import scaled
 
 TAIL_BYTES = 4096
 QUIET_ROOM = 1 << 16
-QUIET_SECONDS = 60.0
+QUIET_SECONDS = scaled(60.0)
 """Seconds for the kernel's answers to internal requests, which may have to wait for code whose relay has ended."""
 
 

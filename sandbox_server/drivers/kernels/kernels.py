@@ -22,14 +22,15 @@ from sandbox_server.drivers.kernels.warm_kernels import WarmKernels
 from sandbox_server.drivers.spawn.child_setup import SESSION
 from sandbox_server.drivers.spawn.pipes import PipeReader
 from sandbox_server.drivers.spawn.process import Process, Processes, not_isolated
+from sandbox_server.timeouts import scaled
 
 PACKAGES = "/opt/kernel"
 """Below it, by version, are the packages that run a notebook's code."""
 DEFAULT = "python3"
 SCRIPT = str(Path(__file__).with_name("launch.py"))
 FENCED = "sandbox_server.drivers.kernels.isolated_kernel"
-START_SECONDS = 60.0
-PROBE_SECONDS = 20.0
+START_SECONDS = scaled(60.0)
+PROBE_SECONDS = scaled(20.0)
 _FIND = """
 for packages in "$1"/*/; do
   version=$(basename "$packages")

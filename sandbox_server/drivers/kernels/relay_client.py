@@ -14,10 +14,11 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.ipc.json_lines import JsonLine, JsonLines
 from sandbox_server.drivers.kernels.kernel_zygote import OOM_SCORE, KernelZygote
 from sandbox_server.drivers.spawn.process import Process, put_down
+from sandbox_server.timeouts import scaled
 
 SCRIPT = str(Path(__file__).with_name("relay.py"))
 RETRY_AFTER = 1.0
-ANSWER_SECONDS = 60.0
+ANSWER_SECONDS = scaled(60.0)
 """Seconds for a relay's answer to what does not wait for a kernel. A slower relay hangs and is killed."""
 WAITS_FOR_NONE = frozenset({"open", "show", "sweep", "close"})
 MAX_LINE = (1 << 25) + (1 << 20)

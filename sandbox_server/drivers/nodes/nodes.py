@@ -6,10 +6,11 @@ from pathlib import Path
 
 from sandbox_server.core.errors import InvalidArgument, Unavailable
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.timeouts import scaled
 
 ROOT = "/opt/node"
 SETUP = Path(__file__).parent / "setup"
-PROBE_SECONDS = 30.0
+PROBE_SECONDS = scaled(30.0)
 STRIPS_TYPES = 22
 """The first major version that runs TypeScript."""
 FLAGS = ("--disable-warning=ExperimentalWarning", "--disable-warning=UNDICI-EHPA")

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.ports import socket_holders
 from sandbox_server.drivers.spawn.process import Processes, User
+from sandbox_server.timeouts import scaled
 
-SECONDS = 10.0
+SECONDS = scaled(10.0)
 MAX_OUTPUT = 4 << 20
 
 

@@ -23,8 +23,9 @@ from sandbox_server.drivers.profiles.tree import MAX_BYTES
 from sandbox_server.drivers.profiles.worker import MAX_REQUEST
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader
 from sandbox_server.drivers.spawn.process import Processes, put_down
+from sandbox_server.timeouts import scaled
 
-QUICK_SECONDS = 60.0
+QUICK_SECONDS = scaled(60.0)
 """Seconds for what copies nothing; a busy machine takes long to start a process."""
 COPY_SECONDS = 300.0
 MAX_REPLY = 256 << 10

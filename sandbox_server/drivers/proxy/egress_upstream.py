@@ -7,8 +7,9 @@ from sandbox_server.core.errors import InvalidArgument, Unavailable
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.drivers.proxy.routing_plan import ProxyPlan
 from sandbox_server.settings.proxy import UpstreamSettings
+from sandbox_server.timeouts import scaled
 
-START_SECONDS = 10.0
+START_SECONDS = scaled(10.0)
 """How long a process that is starting is waited for."""
 
 

@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.timeouts import scaled
 
-ANSWER_SECONDS = 10.0
-START_SECONDS = 15.0
+ANSWER_SECONDS = scaled(10.0)
+START_SECONDS = scaled(15.0)
 LOOK_SECONDS = 0.05
 MAX_ANSWER = 1 << 20
 

@@ -9,10 +9,11 @@ from sandbox_server.core.errors import TooLarge, Unavailable
 from sandbox_server.drivers.fence.__main__ import REFUSED
 from sandbox_server.drivers.fence.policy import IsolationPolicy
 from sandbox_server.drivers.spawn.process import Processes, not_isolated
+from sandbox_server.timeouts import scaled
 
 MAX_WORD = 120_000
 """Bytes of one argument; the kernel takes 128 KiB."""
-_PROBE_SECONDS = 10.0
+_PROBE_SECONDS = scaled(10.0)
 _MAX_ANSWER = 4096
 _MODULE = "sandbox_server.drivers.fence"
 

@@ -21,6 +21,7 @@ from sandbox_server.drivers.shells.terminal_screen import TerminalScreen
 from sandbox_server.drivers.shells.tmux import Pane, PaneStart, Tmux
 from sandbox_server.drivers.shells.waiting_program import WaitingProgram, waiting_program
 from sandbox_server.drivers.spawn.process import Exit, Processes
+from sandbox_server.timeouts import scaled
 
 BASHRC = str(Path(__file__).parent / "setup" / "bashrc")
 WORD = b" __t\r"
@@ -29,7 +30,7 @@ _HEARD = b"\x1e"
 """What is typed to let a shell go that is about to exit."""
 _DISCARD_LINE = b" \x05\x15"
 """Keys that leave the line empty; on one that is empty they do not ring the bell."""
-_SIGNAL_SECONDS = 20.0
+_SIGNAL_SECONDS = scaled(20.0)
 
 # The terminal's foreground process group and the shell's own are among them. gVisor leaves the first out: there it is taken for the
 # session's latest group, and the shell is always interrupted, which may be what has the terminal.

@@ -12,8 +12,9 @@ from typing import Any, cast
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.shells.tmux_control import ControlError, ControlParser, ControlReply, PaneOutput, TmuxNotification
 from sandbox_server.drivers.spawn.process import Process
+from sandbox_server.timeouts import scaled
 
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = scaled(10.0)
 """How long tmux may take to answer; more means that it hangs."""
 CLOSE_SECONDS = 1.0
 """How long a control client may take to end."""

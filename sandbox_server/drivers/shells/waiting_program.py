@@ -11,10 +11,11 @@ from typing import Literal
 from sandbox_server.core.errors import Failure
 from sandbox_server.drivers.shells.proc_fields import FIELDS
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.timeouts import scaled
 
 type InputKind = Literal["line", "hidden", "keys"]
 
-SECONDS = 5.0
+SECONDS = scaled(5.0)
 MAX_OUTPUT = 300
 _MODES: dict[str, InputKind] = {"icanon echo": "line", "icanon -echo": "hidden", "-icanon echo": "keys", "-icanon -echo": "keys"}
 _FIND = f"""{FIELDS}

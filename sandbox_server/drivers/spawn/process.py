@@ -30,8 +30,9 @@ from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError,
 from sandbox_server.drivers.spawn.child_setup import OOM_SCORE
 from sandbox_server.drivers.spawn.pipes import Capture, PipeReader, PipeWriter
 from sandbox_server.drivers.spawn.process_environment import ProcessEnvironment
+from sandbox_server.timeouts import scaled
 
-START_TIMEOUT = 30.0
+START_TIMEOUT = scaled(30.0)
 """Seconds for a process to start. A working directory on a dead network file system would block for ever."""
 KILL_GRACE = 1.0
 """Seconds for a killed process to end. One that is stuck in the kernel is not waited for."""

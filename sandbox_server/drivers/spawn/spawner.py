@@ -35,8 +35,9 @@ from sandbox_server.drivers.spawn.request import SpawnRequests
 from sandbox_server.drivers.spawn.warm_process import WarmProcesses
 from sandbox_server.drivers.spawn.zygote_pool import NOBODY, NoZygoteError, ZygotePool
 from sandbox_server.settings.paths import Paths
+from sandbox_server.timeouts import scaled
 
-WATCHDOG_SECONDS = 30
+WATCHDOG_SECONDS = scaled(30)
 """Seconds for one step of the spawner. After that it is killed and restarted."""
 MAX_TRIES = 20
 """Limit of attempts to start a process in a box that is ending, one every `RETRY_SECONDS`."""

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import MalformedMessageError
+from sandbox_server.timeouts import scaled
 
-PING_SECONDS = 2.0
+PING_SECONDS = min(scaled(2.0), 4.0)
+"""`/readyz` waits so long. Whoever asks it gives it five seconds: the image's HEALTHCHECK, probes of Kubernetes."""
 FRESH_SECONDS = 1.0
 """Seconds for which an answer is cached."""
 

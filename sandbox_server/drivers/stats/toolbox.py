@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.spawn.process import Processes
+from sandbox_server.timeouts import scaled
 
-PROBE_SECONDS = 20.0
+PROBE_SECONDS = scaled(20.0)
 MAX_LISTING_BYTES = 4 * 1024 * 1024
 MAX_SHOWN = 200
 """Limit of characters of a name or a version."""

@@ -14,13 +14,14 @@ from PIL import Image
 
 from sandbox_server.core.errors import Failure, Unavailable
 from sandbox_server.core.tasks import Tasks, in_thread
+from sandbox_server.timeouts import scaled
 
 if TYPE_CHECKING:
     from sandbox_server.drivers.video.mp4_writer import Mp4Writer
 
 type State = Literal["recording", "paused", "stopped"]
 
-START_SECONDS = 10.0
+START_SECONDS = scaled(10.0)
 """Seconds for the first frame."""
 
 log = logging.getLogger(__name__)

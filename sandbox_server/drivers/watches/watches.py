@@ -21,11 +21,12 @@ from sandbox_server.core.tasks import Tasks
 from sandbox_server.drivers.files.message_frames import WorkerFrame
 from sandbox_server.drivers.files.operations import User
 from sandbox_server.drivers.files.worker_channel import FileWorkerChannel
+from sandbox_server.timeouts import scaled
 
 MAX_WATCHES = 32
 MAX_EVENTS = 4096
 """Limit of events that one watch keeps. The oldest are dropped."""
-START_SECONDS = 30.0
+START_SECONDS = scaled(30.0)
 """Seconds that a watch may take to list its tree."""
 RETRY_SECONDS = 1.0
 

@@ -15,8 +15,9 @@ from Xlib import display as xlib
 from Xlib.error import ConnectionClosedError, DisplayError, XError
 
 from sandbox_server.core.errors import Conflict, Unavailable
+from sandbox_server.timeouts import scaled
 
-CALL_SECONDS = 10.0
+CALL_SECONDS = scaled(10.0)
 """Seconds that the X server may take to answer. After that the connection is closed."""
 RETRY_AFTER = 1.0
 """Seconds after which a desktop that is down is expected back."""

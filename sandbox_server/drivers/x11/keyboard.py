@@ -10,12 +10,13 @@ from Xlib.ext import xtest
 from sandbox_server.drivers.x11 import keysyms
 from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.keymap import Keymap, Stroke
+from sandbox_server.timeouts import scaled
 
 SHIFT = 0xFFE1
 CAPS_LOCK = 0xFFE5
-REMAP_SECONDS = 0.15
+REMAP_SECONDS = scaled(0.15)
 """Seconds for programs to read typed keys before a spare key is remapped."""
-LEARN_SECONDS = 0.02
+LEARN_SECONDS = scaled(0.02)
 """Seconds for programs to read a new keyboard mapping before it is used."""
 
 

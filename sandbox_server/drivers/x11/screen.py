@@ -19,12 +19,13 @@ from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.damage import Damage
 from sandbox_server.drivers.x11.screenshot import Format, Size, X11Cursor
 from sandbox_server.drivers.x11.shm import Segment
+from sandbox_server.timeouts import scaled
 
 MIN_SIZE: Size = (64, 64)
 MAX_SIZE: Size = (3840, 2160)
 MAX_PICTURES = 4
 """Limit of concurrent screenshots. A large one takes 60 MB."""
-BUSY_SECONDS = 10.0
+BUSY_SECONDS = scaled(10.0)
 SETTLE_PAUSE = 0.04
 """Seconds between two checks while waiting for the screen to settle."""
 MAX_CURSOR_PIXELS = 1 << 20

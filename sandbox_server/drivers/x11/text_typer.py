@@ -7,12 +7,13 @@ from sandbox_server.drivers.x11.clipboard import X11Clipboard
 from sandbox_server.drivers.x11.keyboard import Keyboard
 from sandbox_server.drivers.x11.keysyms import of_character
 from sandbox_server.drivers.x11.windows import X11Windows
+from sandbox_server.timeouts import scaled
 
 MAX_KEYED = 200
 """Longer texts are pasted, if that is allowed."""
-PASTE_SECONDS = 1.5
+PASTE_SECONDS = scaled(1.5)
 """Seconds for the focused program to request the paste. After that the text is typed."""
-AFTER_SECONDS = 0.1
+AFTER_SECONDS = scaled(0.1)
 """Seconds for further requests: a program may read more than one form."""
 
 _CONTROL = 0xFFE3

@@ -13,10 +13,11 @@ from Xlib.protocol import event
 
 from sandbox_server.drivers.x11.connection import Display
 from sandbox_server.drivers.x11.window_properties import atom, numbers
+from sandbox_server.timeouts import scaled
 
 FOCUSING_BUTTONS = frozenset({1, 2, 3})
 """The others turn the wheel, or go back and forth."""
-WAIT_SECONDS = 0.1
+WAIT_SECONDS = scaled(0.1)
 """Longest wait for the window manager. It refuses the focus to a window that is blocked by its own dialog."""
 _POLL_SECONDS = 0.002
 _LEVELS = 2

@@ -39,6 +39,7 @@ from sandbox_server.features.bash.session import (
     BashSessions,
     BashSessionState,
 )
+from sandbox_server.timeouts import scaled
 
 
 class BashExecRequest(Model):
@@ -91,7 +92,7 @@ CLOSE_GRACE = 5.0
 """Seconds that a killed command may take to end when its session is closed."""
 KEPT_STREAMS = 4
 """Number of streams of the largest size that all finished commands may store together."""
-PROBE_SECONDS = 10.0
+PROBE_SECONDS = scaled(10.0)
 
 
 class Bash:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from sandbox_server.core import Caller, Failure
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.forks.fork_state import KeptProgram, KeptShell, KeptState, KeptTab
+from sandbox_server.timeouts import scaled
 
-NOTE_SECONDS = 4.0
+NOTE_SECONDS = scaled(4.0)
 """Seconds for the shells, and for the tabs, to say their state."""
 
 _log = logging.getLogger(__name__)

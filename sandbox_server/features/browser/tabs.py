@@ -8,11 +8,12 @@ from sandbox_server.core import Conflict, Model, Reply, operation
 from sandbox_server.drivers.browser.browser_client import BrowserTab
 from sandbox_server.drivers.browser.dialogs import DialogAnswer
 from sandbox_server.drivers.browser.session import BrowserSession
+from sandbox_server.timeouts import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CHANGE_SECONDS = 10.0
+CHANGE_SECONDS = scaled(10.0)
 """Seconds for a tab to open, close or come to the front."""
 
 

@@ -22,8 +22,9 @@ from sandbox_server.features.control.lease_file import read_lease
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from sandbox_server.features.control.lease_state_machine import Lease, LeaseActor, LeaseTimes
 from sandbox_server.features.control.paused_agent import AgentPause, PausedAgent
+from sandbox_server.timeouts import scaled
 
-CLOSE_SECONDS = 6.0
+CLOSE_SECONDS = scaled(6.0)
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
 HOOK_SECONDS = 2.0
 """How long taking over waits for what has to stop; it is taken then all the same."""

@@ -19,8 +19,9 @@ from sandbox_server.features.egress.grants import EgressDestination, EgressGrant
 from sandbox_server.features.egress.merge_patch import PolicyDocument, rule_name
 from sandbox_server.features.egress.policy_document import PolicyInForce
 from sandbox_server.features.egress.tasks import RunningTasks
+from sandbox_server.timeouts import scaled
 
-LOOKUP_SECONDS = 0.5
+LOOKUP_SECONDS = scaled(0.5)
 """How long the program of a connection that asks is looked up before a person is asked."""
 MIN_SECONDS = 1.0
 """A question that ends sooner is not asked any more."""

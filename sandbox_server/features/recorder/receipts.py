@@ -17,10 +17,11 @@ from sandbox_server.drivers.recorder.journal import Journal
 from sandbox_server.drivers.recorder.redaction import Redaction
 from sandbox_server.features.recorder.browser_navigation import moves
 from sandbox_server.features.recorder.truncation import truncated
+from sandbox_server.timeouts import scaled
 
 KEPT = 50
 """Receipts that are remembered."""
-LOOK_SECONDS = 5.0
+LOOK_SECONDS = scaled(5.0)
 """How long looking at one thing may take; of what takes longer the receipt says that it was not seen."""
 SETTLE_SECONDS = 0.3
 """How long the last that a person did may take to show."""

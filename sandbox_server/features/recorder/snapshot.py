@@ -11,11 +11,12 @@ from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.features.recorder.form_fields import FieldWatch
 from sandbox_server.features.recorder.receipts import ComputerSnapshot
+from sandbox_server.timeouts import scaled
 
 WIDTH = 480
 """Of a picture, in pixels."""
 QUALITY = 60
-FIND_SECONDS = 4.0
+FIND_SECONDS = scaled(4.0)
 TICK_SECONDS = 0.01
 """By so much the times of files may lag behind the clock: the kernel takes them from its last tick."""
 MAX_LISTING = 64 << 10

@@ -17,12 +17,13 @@ from sandbox_server.drivers.spawn.process import LOST, Exit
 from sandbox_server.features.shell.command import BashCommandStatus, RunningCommand
 from sandbox_server.features.shell.session_profile import ShellProfile
 from sandbox_server.features.shell.state import ShellState, describe_exit
+from sandbox_server.timeouts import scaled
 
-OPEN_SECONDS = 10.0
+OPEN_SECONDS = scaled(10.0)
 """How long a new shell may take to show its prompt: the account's start-up files run first."""
-PROMPT_SECONDS = 1.0
+PROMPT_SECONDS = scaled(1.0)
 """How long a shell whose last command has ended may take to show its prompt again."""
-BEGIN_SECONDS = 10.0
+BEGIN_SECONDS = scaled(10.0)
 """How long a shell at its prompt may take to begin a command."""
 STOP_GRACE = 1.0
 """Seconds between one way of stopping a command and the next, harder one."""

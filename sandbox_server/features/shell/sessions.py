@@ -18,6 +18,7 @@ from sandbox_server.features.shell.session import ShellSession
 from sandbox_server.features.shell.session_limits import FOR_PEOPLE, FOR_TERMINALS, SessionLimits, WaitingLine
 from sandbox_server.features.shell.session_profile import SessionPool, ShellProfile
 from sandbox_server.features.shell.state import LastInput
+from sandbox_server.timeouts import scaled
 
 MAX_GONE = 1000
 """Ids of closed sessions that are remembered."""
@@ -28,7 +29,7 @@ CLOSE_SECONDS = 5.0
 """How long the server's end waits for sessions that are being closed."""
 RESTORE_TRIES = 20
 RESTORE_PAUSE = 0.5
-NOTE_SECONDS = 2.0
+NOTE_SECONDS = scaled(2.0)
 """How long it may take to note what all shells export, and before that to open them: their box may be too busy for either."""
 
 _log = logging.getLogger(__name__)

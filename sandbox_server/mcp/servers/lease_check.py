@@ -11,8 +11,9 @@ from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import HeldByHuman, Unavailable
 from sandbox_server.core.identity import Caller
 from sandbox_server.drivers.ipc.unix_http import exchange
+from sandbox_server.timeouts import scaled
 
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = scaled(10.0)
 RETRY_AFTER = 1.0
 HINT = "Running servers continue their calls. GET /v1/control tells who has the shells, POST /v1/control/request asks for them."
 

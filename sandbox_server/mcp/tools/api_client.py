@@ -13,11 +13,12 @@ from sandbox_server.core.errors import TooLarge, Unavailable
 from sandbox_server.core.identity import Caller
 from sandbox_server.core.results import ABOUT
 from sandbox_server.mcp.tools.catalog import ApiTool, ToolCatalog, read_catalog
+from sandbox_server.timeouts import scaled
 
 CALL_SECONDS = 24 * 3600.0
 """Limit of one call; operations have shorter limits of their own."""
-CONNECT_SECONDS = 5.0
-READ_SECONDS = 30.0
+CONNECT_SECONDS = scaled(5.0)
+READ_SECONDS = scaled(30.0)
 """For the OpenAPI document, on a busy machine."""
 CATALOG_SECONDS = 30.0
 """How long the catalog is cached; custom tools appear when the API restarts."""

@@ -8,8 +8,9 @@ from sandbox_server.core import Conflict, Model
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.window_changes import WindowState
 from sandbox_server.drivers.x11.windows import X11Window
+from sandbox_server.timeouts import scaled
 
-ACT_SECONDS = 2.0
+ACT_SECONDS = scaled(2.0)
 """Seconds for a window manager to do what it was asked for."""
 ACT_PAUSE = 0.01
 REST_PAUSE = 0.05
