@@ -127,5 +127,5 @@ def test_what_is_no_factor_is_refused(text: str) -> None:
     ],
 )
 def test_a_process_has_the_factor_that_it_was_given_and_passes_it_on(given: str, factor: float, passed: dict[str, str]) -> None:
-    names = [f"{OURS}.timeouts.FACTOR", f"{OURS}.timeouts.ENVIRONMENT"]
-    assert list(imported(names, given).values()) == [factor, passed]
+    names = [f"{OURS}.timeouts.FACTOR", f"{OURS}.timeouts.ENVIRONMENT", f"{OURS}.boot.early_start.ENVIRONMENT"]
+    assert list(imported(names, given).values()) == [factor, passed, {"LANG": "C.UTF-8"} | passed]

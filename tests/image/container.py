@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 
+from sandbox_server import timeouts
 from tests.patience import PATIENCE_SECONDS, until
 
 KEY = "the-key-of-the-image-tests"
@@ -23,6 +24,8 @@ PAINTED = "new Promise((painted) => requestAnimationFrame(() => requestAnimation
 PROFILE = "deploy/seccomp/tandem.json"
 GVISOR = os.environ.get("TANDEM_RUNTIME", "")
 """The engine's runtime for gVisor, where every sandbox is to run under it."""
+FACTOR = {name: value for name, value in os.environ.items() if name == timeouts.VARIABLE}
+"""What `scripts/test` has measured, for every sandbox."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ class Launcher:
         `env` is added to a key for the API (give `SANDBOX_API_KEY` as an empty string for none), `args` go to the engine
         before the image, `files` are written into it before it starts, and without `ready` it is not waited for.
         """
-        given = {"SANDBOX_API_KEY": KEY} | dict(env or {})
+        given = {"SANDBOX_API_KEY": KEY} | FACTOR | dict(env or {})
         sandbox = Sandbox(f"{self._run}-{self._prefix}-{len(self._started)}", given["SANDBOX_API_KEY"], port)
         self._started.append(sandbox)
         create = partial(self._create, sandbox.name, given, args, files or {})

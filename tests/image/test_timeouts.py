@@ -1,7 +1,10 @@
 """A container with a factor for its timeouts: each of the product's processes has it, and the agent's programs do not."""
 
+import json
+import os
 from collections.abc import Callable
 
+from sandbox_server import timeouts
 from tests.image.container import Sandbox, engine
 from tests.patience import until
 
@@ -15,8 +18,7 @@ LOOK = (
 def test_the_products_processes_have_the_factor_and_the_agents_programs_do_not(start_sandbox: Callable[..., Sandbox]) -> None:
     sandbox = start_sandbox(env={"TIMEOUT_FACTOR": "2.5", "GREETING": "hello"})
     looking = (
-        "run",
-        "--rm",
+        *("run", "--rm"),
         f"--pid=container:{sandbox.name}",
         "--cap-add=SYS_PTRACE",
         "--entrypoint=sh",
@@ -29,6 +31,11 @@ def test_the_products_processes_have_the_factor_and_the_agents_programs_do_not(s
     shown = sandbox.run("env").stdout
     assert "GREETING=hello" in shown
     assert "TIMEOUT_FACTOR" not in shown
+
+
+def test_the_sandboxes_of_these_tests_have_the_factor_of_this_machine(sandbox: Sandbox) -> None:
+    given = {name: value for name, _, value in (each.partition("=") for each in json.loads(sandbox.inspect("{{json .Config.Env}}")))}
+    assert given.get(timeouts.VARIABLE) == os.environ.get(timeouts.VARIABLE)
 
 
 def test_what_is_no_factor_stops_the_container(start_sandbox: Callable[..., Sandbox]) -> None:

@@ -13,12 +13,14 @@ ENGINE = r"""#!/bin/sh
 case "$1" in run) ;; *) exit ;; esac
 for each in "$@"; do
   case "$each" in
+    tests.timeout_factor) echo "$*" >>"$HERE/measured"; echo 3; exit ;;
     *:/run/told) told=${each%:/run/told} ;;
     TANDEM_TOLD=*) part=${each##*/} ;;
   esac
 done
 echo "$part" >>"$HERE/parts"
 echo "$part: $*" >>"$HERE/runs"
+echo "$part:$(echo " $*" | grep -o ' --env TIMEOUT_FACTOR ')$TIMEOUT_FACTOR" >>"$HERE/factors"
 echo "what $part said"
 if [ -e "$HERE/$part.hangs" ]; then exit 1; fi
 echo 0 >"$told/$part.ended"
@@ -154,6 +156,25 @@ def test_without_a_failure_nothing_runs_again(checkout: Checkout) -> None:
     assert checkout.lines("parts") == ["image", "changed", "pages", "others", "drivers", "features", "browser"]
     assert "what pages said" in done.stdout
     assert "flaky" not in done.stdout
+
+
+def test_the_machine_is_measured_once_and_its_factor_said_and_given_to_every_part(checkout: Checkout) -> None:
+    done = checkout.run()
+    assert "test: timeouts are multiplied by 3 on this machine" in done.stderr.splitlines()
+    assert len(checkout.lines("measured")) == 1
+    assert [line.split(": ")[0] for line in checkout.lines("factors") if line.endswith(" 3")] == checkout.lines("parts")
+
+
+def test_a_factor_of_the_callers_is_taken_and_nothing_is_measured(checkout: Checkout) -> None:
+    done = checkout.run("tests/core", TIMEOUT_FACTOR="1.5")
+    assert "test: timeouts are multiplied by 1.5 on this machine" in done.stderr.splitlines()
+    assert checkout.lines("measured") == []
+    assert checkout.lines("factors") == ["one: --env TIMEOUT_FACTOR 1.5"]
+
+
+def test_the_machine_is_measured_under_the_runtime_of_the_sandboxes(checkout: Checkout) -> None:
+    assert checkout.run("tests/image", TANDEM_RUNTIME="runsc").returncode == 0
+    assert " --runtime=runsc " in checkout.lines("measured")[0]
 
 
 def test_of_the_whole_ring_what_measures_runs_last(checkout: Checkout) -> None:
