@@ -10,7 +10,16 @@ import pytest
 
 FOLDER = Path(__file__).parent
 NODE = "/opt/conformance/node"
+FILE_MILLISECONDS = 120_000  # for a test, and for a file
 TIMEOUT = 300.0
+OPTIONS = [
+    *("--import", "./browser/loader.mjs"),
+    *("--import", "./browser/ends_by_itself.mjs"),
+    "--test",
+    f"--test-concurrency={os.process_cpu_count()}",
+    f"--test-timeout={FILE_MILLISECONDS}",
+    "--test-reporter=tap",
+]
 
 
 @pytest.mark.limit(600)
@@ -20,7 +29,7 @@ def test_the_modules_of_the_pages_do_what_their_tests_say() -> None:
     files = sorted(str(file.relative_to(FOLDER)) for file in FOLDER.rglob("*.test.mjs"))
 
     done = subprocess.run(
-        [node, "--import", "./browser/loader.mjs", "--test", "--test-reporter=tap", *files],
+        [node, *OPTIONS, *files],
         cwd=FOLDER,
         capture_output=True,
         text=True,

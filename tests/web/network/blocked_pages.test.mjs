@@ -56,19 +56,29 @@ test("what is long past when the page opens is no news, and the same is not told
   assert.deepEqual(texts(), []);
 });
 
-test("what no tab shows is not told: a browser connects to much else", async () => {
+test("what no tab shows is not told: a browser connects to much else", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   tab = "https://other.example/";
-  await take({ ...PAGE, ended: now() });
+  const asked = sandbox(() => null);
+  const told = take({ ...PAGE, ended: now() });
+  for (let look = 0; look < 3; look++) {
+    await settled();
+    assert.equal(asked.length, look + 1);
+    t.mock.timers.runAll();
+  }
+  await told;
   assert.deepEqual(texts(), []);
   tab = "https://api.example.com/";
 });
 
-test("it is told once a tab shows the page, which may be a while after", async () => {
+test("it is told once a tab shows the page, which may be a while after", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   tab = "about:blank";
   const told = take({ ...PAGE, ended: now() });
   await settled();
   assert.deepEqual(texts(), []);
   tab = "https://api.example.com/";
+  t.mock.timers.runAll();
   await told;
   assert.equal(texts().length, 1);
 });

@@ -19,6 +19,8 @@ let network;
 let asked;
 /** What the sandbox answers, by the last part of the address. @type {Record<string, any>} */
 let answers;
+/** Beside the timers of the page, which a test may drive. */
+const pause = setTimeout;
 
 beforeEach(() => {
   answers = { status: STATUS, policy: state(), connections: [REFUSED, ALLOWED], grants: { grant: null, rule: "r" } };
@@ -37,7 +39,7 @@ async function open(manages = true) {
 
 const drawn = async () => {
   await settled();
-  await new Promise((after) => setTimeout(after, 20));
+  await new Promise((after) => pause(after, 20));
 };
 const hosts = () => network.hosts.children.map((item) => [item.querySelector("bdi").textContent, item.dataset.state]);
 /** @param {object} [status] @param {...any} connections */
@@ -131,11 +133,16 @@ test("where nothing is enforced it says why and lists nothing", async () => {
   assert.deepEqual([network.sentence.textContent, hosts(), asked.length], ["No policy is enforced here: EGRESS=false", [], 1]);
 });
 
-test("a process that is away is told, and read again later", async () => {
+test("a process that is away is told, and read again later", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   answers.status = { ...STATUS, running: false };
   answers.policy = refusing(503, "the egress process does not answer");
   await open();
   assert.equal(network.sentence.textContent, "The network is closed: the egress process does not answer.");
+  Object.assign(answers, { status: STATUS, policy: state() });
+  t.mock.timers.runAll();
+  await drawn();
+  assert.equal(network.sentence.textContent, "Only 2 hosts are allowed");
 });
 
 test("the editor is there once it is unfolded", async () => {

@@ -1,7 +1,7 @@
 // File drop: each file is uploaded under a free name, one after the other, and the page tells how it went.
 
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { beforeEach, mock, test } from "node:test";
 
 import { globals, openDocument, parts } from "../browser/dom.mjs";
 import { answering, refusing, settled } from "../browser/network.mjs";
@@ -30,6 +30,7 @@ class Upload {
 
 const body = openDocument();
 globals({ XMLHttpRequest: Upload });
+mock.timers.enable({ apis: ["setTimeout"] }); // what became of a file is shown for a while
 const { FileDrop } = await import("/static/view/file_drop.js");
 
 /** @type {any} */
@@ -75,6 +76,8 @@ test("a file goes to the desktop's downloads, and its path is told", async () =>
   await settled();
   assert.deepEqual(texts(), ["Uploaded to /home/gem/Downloads/notes.txt"]);
   assert.equal(shown.notes.querySelector("progress"), null);
+  mock.timers.runAll();
+  assert.deepEqual(texts(), []);
 });
 
 test("nothing on the desktop is overwritten", async () => {
