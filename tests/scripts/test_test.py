@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "test"
+CONTAINERS = ["image", "changed", "pages"]
+CODE = ["drivers", "browser", "features", "others"]
 ENGINE = r"""#!/bin/sh
 case "$1" in run) ;; *) exit ;; esac
 for each in "$@"; do
@@ -21,6 +23,7 @@ done
 echo "$part" >>"$HERE/parts"
 echo "$part: $*" >>"$HERE/runs"
 echo "$part:$(echo " $*" | grep -o ' --env TIMEOUT_FACTOR ')$TIMEOUT_FACTOR" >>"$HERE/factors"
+if [ -e "$HERE/$part.waits" ]; then until grep -Fxq -f "$HERE/$part.waits" "$HERE/parts"; do sleep 0.1; done; fi
 echo "what $part said"
 if [ -e "$HERE/$part.hangs" ]; then exit 1; fi
 echo 0 >"$told/$part.ended"
@@ -125,6 +128,10 @@ class Checkout:
         """Have tests fail in a part."""
         (self.folder / f"{part}.fails").write_text("".join(f"{node}\n" for node in nodes))
 
+    def hold(self, part: str, other: str) -> None:
+        """Have a part last until another has begun."""
+        (self.folder / f"{part}.waits").write_text(f"{other}\n")
+
     def break_again(self, *nodes: str) -> None:
         """Have tests fail alone, too."""
         (self.folder / "broken").write_text("".join(f"{node}\n" for node in nodes))
@@ -153,7 +160,7 @@ def checkout(tmp_path: Path) -> Checkout:
 def test_without_a_failure_nothing_runs_again(checkout: Checkout) -> None:
     done = checkout.run()
     assert done.returncode == 0, done.stderr
-    assert checkout.lines("parts") == ["image", "changed", "pages", "others", "drivers", "features", "browser"]
+    assert checkout.lines("parts") == [*CONTAINERS, *reversed(CODE)]
     assert "what pages said" in done.stdout
     assert "flaky" not in done.stdout
 
@@ -177,12 +184,29 @@ def test_the_machine_is_measured_under_the_runtime_of_the_sandboxes(checkout: Ch
     assert " --runtime=runsc " in checkout.lines("measured")[0]
 
 
+def test_the_lane_of_the_containers_takes_what_is_left_of_the_code_from_the_back(checkout: Checkout) -> None:
+    checkout.hold("drivers", "browser")
+    done = checkout.run(LANES="2")
+    assert done.returncode == 0, done.stderr
+    assert [part for part in checkout.lines("parts") if part != "drivers"] == [*CONTAINERS, "others", "features", "browser"]
+    assert checkout.lines("parts").count("drivers") == 1
+    assert all(f"what {part} said" in done.stdout for part in (*CONTAINERS, *CODE))
+
+
+def test_no_two_parts_with_containers_run_beside_each_other(checkout: Checkout) -> None:
+    checkout.hold("image", "others")
+    done = checkout.run(LANES="2")
+    assert done.returncode == 0, done.stderr
+    assert [part for part in checkout.lines("parts") if part != "image"] == [*CODE, "changed", "pages"]
+    assert checkout.lines("parts").count("image") == 1
+
+
 def test_of_the_whole_ring_what_measures_runs_last(checkout: Checkout) -> None:
     assert checkout.run("--all").returncode == 0
     parts = checkout.lines("parts")
     assert parts[-1] == "timing"
-    assert {"image", "full-image", "full-egress", "pages", "full-pages", "full-examples", "others", "full-code"} < set(parts)
-    assert "changed" not in parts
+    whole = ["image", "pages", "full-image", "full-egress", "full-pages", "full-examples", *CODE, "full-code", "timing"]
+    assert sorted(parts) == sorted(whole)
 
 
 @pytest.mark.parametrize(("arguments", "left"), [((), True), (("--all",), False)])
