@@ -149,13 +149,13 @@ async def test_every_byte_can_be_written(run: Runner) -> None:
     assert (result.output or "").endswith("end\n")
 
 
-async def test_a_hundred_megabytes_leave_their_beginning_and_end_and_the_number_of_what_is_between(run: Runner) -> None:
-    result = await run("seq 1 13000000", truncate=False)
+async def test_twenty_megabytes_leave_their_beginning_and_end_and_the_number_of_what_is_between(run: Runner) -> None:
+    result = await run("seq 1 2500000", truncate=False)
     output = result.output or ""
 
     assert (result.status, result.exit_code) == ("completed", 0)
     assert output.startswith("1\n2\n3\n")
-    assert output.endswith("12999999\n13000000\n")
+    assert output.endswith("2499999\n2500000\n")
     assert "bytes were not kept" in output
     assert len(output) < 3 << 20
 
