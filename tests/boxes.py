@@ -11,7 +11,6 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,15 @@ import sandbox_server
 from sandbox_server.drivers.ipc import descriptor_passing
 from sandbox_server.drivers.ipc.descriptor_passing import Message
 from sandbox_server.drivers.spawn.child_setup import SESSION
+from tests.fork_server import ForkedProcess, ForkServer
 from tests.patience import until
 
 ROOT = str(Path(sandbox_server.__file__).parent.parent)
 VOLUME = Path("/sandbox")
 SECONDS = 30.0
-BOX_DAEMON = "import sys; from sandbox_server.drivers.box.main import serve; serve(sys.argv[1:])"
-SPAWNER = "import sys; from sandbox_server.drivers.spawn.main import main; main(sys.argv[1:])"
+
+# What both are forked from.
+_forks = ForkServer("sandbox_server.drivers.box.main", "sandbox_server.drivers.spawn.main", "tests.daemons")
 
 
 class BoxDaemons:
@@ -38,8 +39,8 @@ class BoxDaemons:
         self.box_socket, self.spawn_socket = str(folder / "box.sock"), str(folder / "spawn.sock")
         self.record = folder / "box.json"
         self._environment = folder / "environment.json"
-        self._box_daemon: subprocess.Popen[bytes] | None = None
-        self._spawner: subprocess.Popen[bytes] | None = None
+        self._box_daemon: ForkedProcess | None = None
+        self._spawner: ForkedProcess | None = None
         self.agent_run.mkdir(mode=0o755)
         self._environment.write_text(json.dumps({"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "WORKSPACE": "/home/gem"}))
 
@@ -52,17 +53,17 @@ class BoxDaemons:
         """Start the daemon and wait until it listens."""
         arguments = ["--socket", self.box_socket, "--store", str(self.store), "--record", str(self.record)]
         arguments += ["--agent-run", str(self.agent_run), "--client", "daemon", "--sudo-user", "gem", *self._options, *options]
-        self._box_daemon = self._daemon(BOX_DAEMON, arguments, self.box_socket)
+        self._box_daemon = self._daemon("serve_box", arguments, self.box_socket)
 
     def start_spawner(self) -> None:
         """Start the spawner and wait until it listens."""
         arguments = ["--socket", self.spawn_socket, "--environment", str(self._environment), "--client", "daemon"]
         arguments += ["--private", str(self.agent_run), "--allow-root", "--desktop", "desktop", "--box", self.box_socket]
-        self._spawner = self._daemon(SPAWNER, arguments, self.spawn_socket)
+        self._spawner = self._daemon("serve_spawner_of_box", arguments, self.spawn_socket)
 
-    def _daemon(self, code: str, arguments: list[str], path: str) -> subprocess.Popen[bytes]:
+    def _daemon(self, function: str, arguments: list[str], path: str) -> ForkedProcess:
         Path(path).unlink(missing_ok=True)
-        started = subprocess.Popen([sys.executable, "-c", code, *arguments], env={"PYTHONPATH": ROOT})
+        started = _forks.start(f"tests.daemons:{function}", arguments)
         until(lambda: os.path.exists(path))
         return started
 
@@ -80,11 +81,15 @@ class BoxDaemons:
         """End both, the box with them, and drop its files."""
         _end(self._spawner, signal.SIGTERM)
         if self._box_daemon:
-            self._box_daemon.terminate()
+            self._box_daemon.send_signal(signal.SIGTERM)
             until(self._reaped)
         with contextlib.suppress(OSError, ValueError, KeyError):
             self.kill(self.init)  # a daemon that was killed left it
-        subprocess.run(["rm", "-rf", self.store, self.agent_run], check=True)
+        until(self._removed)
+
+    def _removed(self) -> bool:
+        """Remove the files. What a worker of the daemon still removes beside this is gone at the next look."""
+        return subprocess.run(["rm", "-rf", self.store, self.agent_run], check=False).returncode == 0
 
     def kill(self, init: int) -> None:
         """Kill a box by its first process, and wait until nothing in it can write any more."""
@@ -94,10 +99,9 @@ class BoxDaemons:
     def _reaped(self) -> bool:
         """Reap what a spawner that was killed left to us, where we are the first process: the box waits for that. The daemon goes last."""
         for pid in map(int, Path("/proc/thread-self/children").read_text().split()):
-            if self._box_daemon and pid != self._box_daemon.pid:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, os.WNOHANG)
-        return self._box_daemon is None or self._box_daemon.poll() is not None
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        return self._box_daemon is None or not self._box_daemon.runs
 
     @property
     def init(self) -> int:
@@ -174,7 +178,7 @@ def _connected(path: str) -> socket.socket:
     return sock
 
 
-def _end(process: subprocess.Popen[bytes] | None, number: int) -> None:
+def _end(process: ForkedProcess | None, number: int) -> None:
     if process:
         process.send_signal(number)
         process.wait(SECONDS)
