@@ -89,9 +89,12 @@ class VncInput:
             if message.kind not in INPUT:
                 writer.write(message.body)
             elif await self._is_forwarded(message) and await self._is_focused(message):
-                self._rights.note(message)
+                for each in self._rights.with_kept(message):
+                    self._rights.note(each)
+                    writer.write(each.body)
                 self._tell(message)
-                writer.write(message.body)
+            else:
+                self._rights.keep(message)
 
     async def let_go(self, writer: asyncio.StreamWriter) -> None:
         """Release what the viewer holds down, whenever it loses control."""

@@ -242,6 +242,28 @@ async def test_a_pointer_that_passes_by_takes_nothing(viewers: Vnc, desktop: Des
     await viewing
 
 
+async def test_a_modifier_alone_takes_nothing_and_goes_before_the_key_that_does(
+    viewers: Vnc, program: Program, control: LeaseKeeper
+) -> None:
+    page, of_key = Page("view", "control"), KEY_DOWN[:4]
+    control_down, alt_down, alt_up = of_key + b"\0\0\xff\xe3", of_key + b"\0\0\xff\xe9", KEY_UP[:4] + b"\0\0\xff\xe9"
+    viewing = asyncio.create_task(viewers.view_desktop(page, page.call))
+    await page.greet()
+    page.say(control_down, alt_down, alt_up, UPDATE)
+    page.seen.clear()
+    await page.sees(16)
+    assert (program.kinds(), control.holding.state) == ([], "agent")
+    page.say(KEY_DOWN)
+
+    async def keysyms() -> list[int]:
+        return [event[1] for event in program.events]
+
+    await eventually(keysyms, lambda found: found == [0xFFE3, ord("a")])
+    assert control.holding.holder == "person"
+    page.say(None)
+    await viewing
+
+
 async def test_a_press_focuses_the_window_that_it_hits(
     viewers: Vnc, desktop: Desktop, desktop_manager: object, program: Program, control: LeaseKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:

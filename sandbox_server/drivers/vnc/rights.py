@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterator
 
 from sandbox_server.drivers.vnc.messages import BadVncMessage, Messages, VncMessage, encodings_of
+from sandbox_server.drivers.x11.keysyms import MODIFIERS
 
 INPUT = frozenset({"key", "pointer", "clipboard", "resize"})
 """Messages that change something, or read the clipboard."""
@@ -34,6 +35,8 @@ class VncRights:
         self._messages = Messages()
         self._keys: dict[int, bytes] = {}
         """The held keys, each with the message that releases it."""
+        self._modifiers: dict[int, VncMessage] = {}
+        """The modifiers that were pressed and not forwarded, because the viewer did not drive."""
         self._buttons = 0
         self._point: tuple[int, int] = (0, 0)
 
@@ -71,18 +74,45 @@ class VncRights:
             self._point = _POINTER.unpack_from(message.body)
             self._buttons = _buttons_of(message.body)
         elif message.kind == "key":
-            down, keysym = struct.unpack_from(_KEY[message.body[0]], message.body)
+            down, keysym = _key_of(message)
             if down:
                 self._keys[keysym] = _released(message.body)
             else:
                 self._keys.pop(keysym, None)
 
+    def keep(self, message: VncMessage) -> None:
+        """Keep a modifier that is pressed and not forwarded, for the input that is forwarded next."""
+        if message.kind != "key":
+            return
+        down, keysym = _key_of(message)
+        if not down:
+            self._modifiers.pop(keysym, None)
+        elif keysym in MODIFIERS:
+            self._modifiers[keysym] = message
+
+    def with_kept(self, message: VncMessage) -> list[VncMessage]:
+        """Return the modifiers that were kept and are still pressed, and the message, in the order in which they are to be forwarded."""
+        if message.kind == "key":
+            self._modifiers.pop(_key_of(message)[1], None)
+        kept = list(self._modifiers.values())
+        self._modifiers.clear()
+        return [*kept, message]
+
 
 def means_to_act(message: VncMessage) -> bool:
-    """Whether an input presses a key or button or turns the wheel, rather than moving the pointer or releasing."""
+    """Whether an input presses a key or button or turns the wheel, rather than moving the pointer, releasing or pressing a modifier."""
     if message.kind == "pointer":
         return _buttons_of(message.body) != 0
-    return message.kind == "key" and message.body[_DOWN[message.body[0]]] != 0
+    if message.kind != "key":
+        return False
+    down, keysym = _key_of(message)
+    return down and keysym not in MODIFIERS
+
+
+def _key_of(message: VncMessage) -> tuple[bool, int]:
+    """Return whether a key message presses, and the key's keysym."""
+    down, keysym = struct.unpack_from(_KEY[message.body[0]], message.body)
+    return down != 0, keysym
 
 
 def _buttons_of(pointer: bytes) -> int:

@@ -13,7 +13,6 @@ from Xlib import X, Xatom, error
 from Xlib.protocol import event, request
 
 from sandbox_server.drivers.x11.connection import Display
-from sandbox_server.timeouts import scaled
 
 PIECE_BYTES = 128 * 1024
 """Bytes sent at once. The X server accepts at least 256 KiB in one request."""
@@ -24,9 +23,9 @@ MAX_ATOMS = 256
 """Limit of targets that an owner may name."""
 MAX_TRANSFERS = 64
 """Limit of concurrent incremental transfers. At the limit the oldest is aborted."""
-ANSWER_SECONDS = scaled(2.0)
+ANSWER_SECONDS = 2.0
 """Seconds that the owner of the clipboard may take for each piece."""
-READ_SECONDS = scaled(6.0)
+READ_SECONDS = 6.0
 """Seconds for reading everything. Later targets are left out."""
 
 _PROPERTY = "_TANDEM_CLIPBOARD"

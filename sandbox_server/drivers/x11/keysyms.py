@@ -4,6 +4,11 @@ from Xlib import XK
 
 UNICODE = 0x01000000
 """Added to a character's code point if it has no keysym of its own."""
+MODIFIERS = frozenset(
+    XK.string_to_keysym(name)
+    for name in (*(f"{key}_{side}" for key in ("Shift", "Control", "Meta", "Alt", "Super", "Hyper") for side in "LR"), "ISO_Level3_Shift")
+)
+"""Keys that do nothing while no other is pressed. Locks are none: they change something by themselves."""
 
 _CONTROL_CHARACTERS = {"\n": 0xFF0D, "\r": 0xFF0D, "\t": 0xFF09, "\b": 0xFF08, "\x1b": 0xFF1B, "\x7f": 0xFFFF}
 

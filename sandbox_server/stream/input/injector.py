@@ -8,7 +8,7 @@ from Xlib.ext import xtest
 from sandbox_server.drivers.x11.connection import Display, X11Connection
 from sandbox_server.drivers.x11.desktop import Desktop
 from sandbox_server.drivers.x11.keyboard import SHIFT
-from sandbox_server.drivers.x11.keysyms import UNICODE
+from sandbox_server.drivers.x11.keysyms import MODIFIERS, UNICODE
 from sandbox_server.drivers.x11.screen import MAX_SIZE, fit
 from sandbox_server.drivers.x11.window_focus import FOCUSING_BUTTONS, focus_at
 from sandbox_server.stream.wire import Clip, Copied, Fit, Key, PointerInput, TextInput, Wheel
@@ -32,12 +32,12 @@ type Input = PointerInput | Wheel | Key | TextInput | Copied | Clip | Fit
 
 
 def is_active_input(what: Input) -> bool:
-    """Whether an input acts: it presses, turns or types something, rather than moves the pointer or releases."""
+    """Whether an input acts: it presses, turns or types something, rather than moves the pointer, releases or presses a modifier."""
     match what:
         case PointerInput():
             return what.buttons != 0
         case Key():
-            return what.down
+            return what.down and what.keysym not in MODIFIERS
         case Copied() | Clip() | Fit():  # a page offers its clipboard, and its size, as soon as it is looked at
             return False
     return True

@@ -17,6 +17,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
+CONTROL, ALT = 0xFFE3, 0xFFE9
+
 
 async def test_input_arrives_and_is_let_go_when_the_viewer_vanishes(
     desktop: Desktop, painter: Painter, program: Program, xserver: XServer
@@ -83,3 +85,40 @@ async def test_a_key_that_is_held_while_the_network_stalls_is_let_go(
         for message in (wire.Ping(1), wire.Ping(2), wire.Key(ord("k"), down=True)):
             client.say(message)
         await asyncio.to_thread(until_is, program, ["down", "up"])
+
+
+async def test_a_modifier_alone_takes_nothing_and_counts_with_what_is_pressed_after_it(
+    desktop: Desktop, painter: Painter, program: Program, xserver: XServer
+) -> None:
+    client, lease = FakeClient(), FakeLease(drives=False)
+    async with watching(desktop, xserver.name, client, lease=lease):
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT)
+        for keysym, down in ((CONTROL, True), (ALT, True), (ALT, False)):
+            client.say(wire.Key(keysym, down=down))
+        client.say(wire.Key(ord("k"), down=True))
+        await asyncio.to_thread(until, lambda: lease.asked == 1)
+        assert program.events == []
+        lease.set(drives=True)
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
+        client.say(wire.Key(ord("c"), down=True))
+        client.say(wire.Key(CONTROL, down=False))
+        await asyncio.to_thread(until_is, program, ["down", "down", "up"])
+        assert [event[1] for event in program.events] == [CONTROL, ord("c"), CONTROL]
+        assert lease.asked == 2
+
+
+async def test_a_modifier_that_is_let_go_before_control_is_taken_is_not_pressed(
+    desktop: Desktop, painter: Painter, program: Program, xserver: XServer
+) -> None:
+    client, lease = FakeClient(), FakeLease(drives=False)
+    async with watching(desktop, xserver.name, client, lease=lease):
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT)
+        client.say(wire.Key(CONTROL, down=True))
+        client.say(wire.Key(ord("k"), down=True))
+        await asyncio.to_thread(until, lambda: lease.asked == 1)
+        lease.set(drives=True)
+        await eventually(lambda: client.picture.rights == wire.MAY_ACT | wire.DRIVES)
+        client.say(wire.Key(CONTROL, down=False))
+        client.say(wire.Key(ord("c"), down=True))
+        await asyncio.to_thread(until_is, program, ["down"])
+        assert [event[1] for event in program.events] == [ord("c")]
