@@ -88,6 +88,7 @@ TIMING: dict[str, tuple[str, ...]] = {
         "test_private_time_is_a_band_and_the_picture_of_before_is_covered",
     ),
     "pages/test_requests.py": ("test_who_types_is_told_that_the_request_is_gone",),
+    "pages/test_terminal.py": ("test_a_new_session_is_made_by_its_button_and_goes_unused_with_the_page",),
     "test_growth.py": (),
 }
 """What a time, a rate or a size decides, by the test's own bound or by one of the product's: functions by file, and whole files."""

@@ -41,6 +41,8 @@ class Attachment:
         self.targets: set[str] = set()
         """Target ids of all pages of the person's, told at once; the tab strip has a new one a moment later."""
         self._pages: dict[str, Page] = {}
+        self._crashed: set[str] = set()
+        """Target ids of pages whose renderer crashed: Playwright does not see such a page again."""
         self._changed = asyncio.Event()
         self._tasks = Tasks()
 
@@ -93,6 +95,8 @@ class Attachment:
         with suppress(TimeoutError):
             async with asyncio.timeout(APPEAR_SECONDS):
                 while target not in self._pages:
+                    if target in self._crashed:
+                        raise crashed()
                     self._changed.clear()
                     await self._changed.wait()
                 return self._pages[target]
@@ -107,8 +111,12 @@ class Attachment:
             if info["type"] == "page" and info.get("browserContextId") == own and shown:
                 self.targets.add(info["targetId"])
 
+        def destroyed(event: dict[str, Any]) -> None:
+            self.targets.discard(event["targetId"])
+            self._crashed.discard(event["targetId"])
+
         self.devtools.on("Target.targetCreated", created)
-        self.devtools.on("Target.targetDestroyed", lambda event: self.targets.discard(event["targetId"]))
+        self.devtools.on("Target.targetDestroyed", destroyed)
         await self.devtools.send("Target.setDiscoverTargets", {"discover": True})
 
     async def _take(self, page: "Page") -> None:
@@ -123,14 +131,18 @@ class Attachment:
         for hook in self._on_page:
             await _bounded(hook(page, target))
         page.on("close", lambda page: self._drop(target, page))
-        page.on("crash", lambda page: self._drop(target, page))
+        page.on("crash", lambda page: self._drop(target, page, has_crashed=True))
         if not page.is_closed():
             self._pages[target] = page
             self._changed.set()
 
-    def _drop(self, target: str, page: "Page") -> None:
-        if self._pages.get(target) is page:
-            del self._pages[target]
+    def _drop(self, target: str, page: "Page", *, has_crashed: bool = False) -> None:
+        if self._pages.get(target) is not page:
+            return
+        del self._pages[target]
+        if has_crashed:
+            self._crashed.add(target)
+            self._changed.set()
 
 
 def crashed() -> Conflict:

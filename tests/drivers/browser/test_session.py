@@ -114,6 +114,20 @@ async def test_a_page_that_crashed_is_a_conflict_until_it_is_revived(session: Br
         assert await driven.page.title() == "Form"
 
 
+async def test_a_crash_is_told_without_a_wait_for_the_page_to_appear(
+    session: BrowserSession, web: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await session.open(f"{web}/")
+    page = await session.page()
+    async with page.expect_event("crash"):
+        with suppress(Exception):  # it never arrives there
+            await page.goto("chrome://crash")
+    monkeypatch.setattr(playwright_connection, "APPEAR_SECONDS", 3600.0)
+
+    with pytest.raises(Conflict, match="the page in this tab crashed"):
+        await evaluate(session, "1")
+
+
 async def test_a_tab_that_closes_when_it_is_to_be_driven_is_a_conflict(session: BrowserSession, monkeypatch: pytest.MonkeyPatch) -> None:
     going = await session.tab(None)
     await session.open("about:blank")
