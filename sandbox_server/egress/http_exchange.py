@@ -26,6 +26,7 @@ _INFLATED = 64 << 10
 """Bytes that are unpacked at once."""
 _WINDOWS = {b"gzip": 31, b"x-gzip": 31, b"deflate": 47}
 _SWITCHING = 101
+_PARTIAL_CONTENT, _IM_USED = 206, 226
 
 type BodyEvent = h11.Data | h11.EndOfMessage
 
@@ -140,6 +141,8 @@ class HttpExchange:
         """Pass on the head of an answer, for a body that is not compressed."""
         fields = [(bytes(name), bytes(value)) for name, value in event.headers.raw_items()]
         if self._redactor.active:
+            if event.status_code in (_PARTIAL_CONTENT, _IM_USED):
+                raise ExchangeFailed("the server's answer is a part of one, in which a part of a secret would not be found")
             fields = self._unpacked(fields)
         reason = self._redactor.whole(bytes(event.reason))
         await self._client.say(h11.Response(status_code=event.status_code, headers=self._redacted(fields), reason=reason))

@@ -26,6 +26,8 @@ IDLE_SECONDS = 300.0
 """How long a client may keep its connection between two requests."""
 _PER_HOP = frozenset((b"upgrade", b"http2-settings"))
 _COMPRESSION = frozenset((b"accept-encoding", b"sec-websocket-extensions"))
+_PARTIAL = frozenset((b"range", b"request-range", b"if-range", b"a-im"))
+"""What asks for a part of an answer: of a value in two parts, neither is found. `Request-Range` is an older name that servers know."""
 
 
 class FlowGate(Protocol):
@@ -214,12 +216,12 @@ class InterceptedFlow:
 
 
 def _for_server(request: h11.Request, head: RequestHead, *, redacts: bool) -> Fields:
-    """Return a request's fields: no other protocol but a WebSocket, and nothing compressed where the answer is searched."""
+    """Return a request's fields: no other protocol but a WebSocket, and where the answer is searched, none compressed or in part."""
     fields = [(bytes(name), bytes(value)) for name, value in request.headers.raw_items()]
     if not head.websocket:
         fields = without_fields(fields, _PER_HOP)
     if redacts:
-        fields = [*without_fields(fields, _COMPRESSION), (b"Accept-Encoding", b"identity")]
+        fields = [*without_fields(fields, _COMPRESSION | _PARTIAL), (b"Accept-Encoding", b"identity")]
     return fields
 
 

@@ -111,6 +111,33 @@ async def test_an_answer_that_cannot_be_searched_is_refused(opened: SecretLab) -
     assert b"cannot be searched" in said
 
 
+@pytest.mark.parametrize("asks", ["Range: bytes=0-3", "range: bytes=-4", "Request-Range: bytes=0-3", "A-IM: range", 'If-Range: "x"'])
+async def test_no_part_of_an_answer_is_asked_for_where_secrets_are_looked_for(opened: SecretLab, asks: str) -> None:
+    opened.server.respond = lambda *_: plain(f"your key is {VALUE}".encode())
+    opened.secrets(secret())
+    said = await opened.ask(request(BEARER, asks))
+    assert b"your key is " + b"*" * len(VALUE) in said
+    assert asks.partition(":")[0].lower() not in opened.server.fields()
+
+
+@pytest.mark.parametrize("status", [206, 226])
+async def test_a_part_of_an_answer_is_refused_where_secrets_are_looked_for(opened: SecretLab, status: int) -> None:
+    opened.server.respond = lambda *_: (status, [("Content-Range", "bytes 0-3/9"), ("Content-Length", "4")], [VALUE[:4].encode()])
+    opened.secrets(secret())
+    said = await opened.ask(request(BEARER))
+    assert said.startswith(b"HTTP/1.1 502")
+    assert b"is a part of one" in said
+    assert VALUE[:4].encode() not in said
+
+
+async def test_a_host_without_a_secret_is_asked_for_parts(opened: SecretLab) -> None:
+    lab = opened.lab
+    lab.rules(lab.allow(HOST, protocols=["tls"], methods=["GET"], paths=["/v1/**"], name="reads"))
+    opened.server.respond = lambda *_: (206, [("Content-Range", "bytes 0-3/9"), ("Content-Length", "4")], [b"part"])
+    assert (await opened.ask(request("Range: bytes=0-3", target="/v1/x"))).startswith(b"HTTP/1.1 206")
+    assert opened.server.fields()["range"] == "bytes=0-3"
+
+
 async def test_requests_of_one_connection_share_one_to_the_server(opened: SecretLab) -> None:
     opened.secrets(secret())
     await opened.ask(request(BEARER, closes=False) * 3 + request(BEARER))

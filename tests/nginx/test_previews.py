@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -24,13 +25,15 @@ class Program(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer with path and headers; some paths redirect."""
+        """Answer with path and headers; some paths redirect, and `/says` answers with the headers that its query names."""
         target = {"/absolute": "/login", "/itself": f"http://{self.headers['Host']}/login", "/away": "https://example.org/"}.get(self.path)
         body = json.dumps({"path": self.path, "headers": {name.lower(): value for name, value in self.headers.items()}}).encode()
         self.send_response(302 if target else 200)
         if target:
             self.send_header("Location", target)
         self.send_header("Service-Worker-Allowed", "/")
+        for name, value in parse_qsl(self.path.partition("/says?")[2]):
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -132,6 +135,49 @@ def test_a_missing_slash_is_added(gateway: "Gateway", port: int) -> None:
 
 def test_no_service_worker_of_a_program_may_reach_past_its_path(gateway: "Gateway", port: int) -> None:
     assert "Service-Worker-Allowed" not in gateway.ask("GET", f"/proxy/{port}/", KEY).headers
+
+
+@pytest.mark.parametrize(
+    ("uri", "headers"),
+    [("/proxy/{port}/says", {}), ("/says", {"x-aio-proxy-port": "{port}"}), ("/says", {"Host": "{port}-box.example"})],
+)
+@pytest.mark.parametrize("said", ["X-Accel-Redirect", "x-accel-redirect"])
+def test_a_program_leads_no_caller_to_another_place(gateway: "Gateway", port: int, uri: str, headers: dict[str, str], said: str) -> None:
+    named = {name: value.replace("{port}", str(port)) for name, value in headers.items()}
+    reached = gateway.echo.reached
+    for place in ("/v1/echo", "@missing_page", "/proxy/1/"):
+        answer = gateway.ask("GET", f"{uri.replace('{port}', str(port))}?{urlencode({said: place})}", KEY | named)
+        assert answer.status == 200, answer.content
+        assert str(json.loads(answer.content)["path"]).startswith("/says?")
+    assert gateway.echo.reached == reached
+
+
+def test_an_added_route_leads_no_caller_to_another_place(gateway: "Gateway", port: int) -> None:
+    (gateway.drop_ins / "led.conf").write_text(f"location = /says {{ proxy_pass http://127.0.0.1:{port}; }}\n")
+    gateway.kill_nginx()
+    gateway.start_nginx()
+    reached = gateway.echo.reached
+    try:
+        answer = gateway.ask("GET", f"/says?{urlencode({'X-Accel-Redirect': '/v1/echo'})}", KEY)
+        assert (answer.status, gateway.echo.reached) == (200, reached)
+        assert str(json.loads(answer.content)["path"]).startswith("/says?")
+    finally:
+        (gateway.drop_ins / "led.conf").unlink()
+        gateway.kill_nginx()
+        gateway.start_nginx()
+
+
+def test_a_program_tells_browsers_nothing_about_the_whole_host(gateway: "Gateway", port: int) -> None:
+    said = {
+        "Clear-Site-Data": '"cookies"',
+        "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+        "Alt-Svc": 'h2="evil.example:443"',
+        "NEL": "{}",
+        "Report-To": "{}",
+        "X-Own": "kept",
+    }
+    answer = gateway.ask("GET", f"/proxy/{port}/says?{urlencode(said)}", KEY)
+    assert {name for name in said if name in answer.headers} == {"X-Own"}
 
 
 @pytest.mark.parametrize(
