@@ -51,6 +51,7 @@ def agent_transport(machine: MachineParts) -> "Callable[[ssl.SSLContext], httpx2
     def make(authorities: ssl.SSLContext) -> "httpx2.AsyncBaseTransport":
         from sandbox_server.drivers.clients.agent_network import AgentNetwork  # a slow import, which few calls need
 
-        return AgentNetwork(paths.egress_socket("fetches"), paths.socket("box-dial"), ports).transport(authorities)
+        allowed = machine.settings.fetching.allow
+        return AgentNetwork(paths.egress_socket("fetches"), paths.socket("box-dial"), ports, allowed).transport(authorities)
 
     return make

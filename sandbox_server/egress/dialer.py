@@ -83,6 +83,13 @@ class Dialer:
                 raise
             raise DialFailed(f"the upstream proxy failed: {error or 'it took too long'}") from None
 
+    async def check(self, destination: Destination, refusal: Refusal) -> None:
+        """Resolve a destination. Raises DialRefused if none of its addresses may be connected to, and DialFailed."""
+        try:
+            await self._usable(destination, refusal)
+        except UnresolvedName as error:
+            raise DialFailed(str(error)) from None
+
     async def _usable(self, destination: Destination, refusal: Refusal) -> list[Address]:
         found = [destination.address] if destination.address else await self._addresses(destination.name)
         usable, refused = [], None

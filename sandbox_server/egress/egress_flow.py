@@ -22,7 +22,7 @@ from sandbox_server.egress.dialer import Dialer, DialFailed, DialRefused
 from sandbox_server.egress.flow_events import FlowEvents
 from sandbox_server.egress.http_screen import HttpScreen
 from sandbox_server.egress.interceptions import Interceptions
-from sandbox_server.egress.open_flow import OpenFlow, RelayedFlow, reason_of, refusal_of, request_of, told_of
+from sandbox_server.egress.open_flow import OpenFlow, RelayedFlow, reason_of, refusal_of, request_of, told_of, undialled
 from sandbox_server.egress.pipe_pool import PipePool
 from sandbox_server.egress.refusals import FlowRefused, refuse, reset
 from sandbox_server.egress.spliced_flow import FlowCut, SplicedFlow
@@ -97,6 +97,28 @@ class EgressFlows:
         self.tell(destination, refused, self._asker(client), None)
         return refused
 
+    async def refuse_resolved(self, client: socket.socket, destination: Destination) -> FlowRefused | None:
+        """Tell of a destination whose addresses are all refused, whatever its client says; None if one is not.
+
+        Nothing is resolved that an approval has to allow first, or that a proxy resolves.
+        """
+        spoken = [replace(destination, protocol=protocol) for protocol in AppProtocol]
+        decisions = [self._policy.decide(each) for each in spoken]
+        if self._dialer.proxies(destination) or any(each.upstream or each.action is EgressAction.ASK for each in decisions):
+            return None
+
+        def refusal(address: Address) -> EgressDecision | None:
+            refusals = [self._policy.address_refusal(address, each) for each in spoken]
+            return refusals[0] if all(refusals) else None
+
+        try:
+            await self._dialer.check(destination, refusal)
+        except (DialRefused, DialFailed) as error:
+            refused = undialled(destination, error)
+            self.tell(destination, refused, self._asker(client), None)
+            return refused
+        return None
+
     async def _serve(self, client: socket.socket, destination: Destination, owner: SocketOwner | None, said: bytes = b"") -> None:
         first = FirstBytes()
         if owner and owner.inode and self._events.followed:  # its program may end before anything else is told of it
@@ -152,7 +174,7 @@ class EgressFlows:
         name = self._names.name_of(address)
         if name is None:
             raise FlowRefused(f"{address} belongs to no name; resolve the name again", "unknown address")
-        return Destination(destination.port, name)
+        return replace(destination, name=name, address=None)
 
     def tell(self, destination: Destination, refused: FlowRefused, owner: SocketOwner | None, request: HttpRequest | None) -> None:
         """Tell of a refusal."""
@@ -255,11 +277,8 @@ class EgressFlows:
             if decision.upstream:
                 return await self._dialer.connect_through(self._policy.policy.upstreams[decision.upstream], destination)
             return await self._dialer.connect(destination, lambda address: self._policy.address_refusal(address, destination))
-        except DialRefused as refused:
-            rule = refused.decision.rule
-            raise FlowRefused(f"{destination} resolves to {refused.address}, which is not allowed ({rule})", rule) from None
-        except DialFailed as failed:
-            raise FlowRefused(f"{destination}: {failed}", "unreachable", "502 Bad Gateway") from None
+        except (DialRefused, DialFailed) as error:
+            raise undialled(destination, error) from None
 
     async def _carry(self, flow: OpenFlow, spliced: SplicedFlow, first: FirstBytes) -> None:
         """Relay until an end, if the policy still allows it now that the server is connected."""

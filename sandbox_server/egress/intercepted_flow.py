@@ -11,7 +11,7 @@ from sandbox_server.drivers.egress.echo_redaction import EchoRedactor
 from sandbox_server.drivers.egress.first_bytes import host_mismatch
 from sandbox_server.drivers.egress.http_head import MalformedHead, RequestHead, request_head
 from sandbox_server.drivers.egress.http_requests import framing
-from sandbox_server.drivers.egress.policy import Destination, HttpRequest
+from sandbox_server.drivers.egress.policy import UNREACHABLE_RULE, Destination, HttpRequest
 from sandbox_server.drivers.egress.secret_injection import Fields, InjectionRefused, without_fields
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from sandbox_server.egress.credential_broker import CredentialBroker
@@ -155,7 +155,7 @@ class InterceptedFlow:
             why = f"the server's certificate is not valid: {error.verify_message}"
             raise FlowRefused(f"{self._destination}: {why}", "certificate", "502 Bad Gateway") from None
         except (OSError, TimeoutError) as error:
-            raise FlowRefused(f"{self._destination}: no TLS with the server: {_told(error)}", "unreachable", "502 Bad Gateway") from None
+            raise FlowRefused(f"{self._destination}: no TLS with the server: {_told(error)}", UNREACHABLE_RULE, "502 Bad Gateway") from None
         self._server = server_side(stream)
         return self._server
 
@@ -165,7 +165,7 @@ class InterceptedFlow:
             switched = await HttpExchange(self._client, server, redactor).run(bytes(request.method), injected)
         except (OSError, h11.RemoteProtocolError, ExchangeFailed) as error:
             if self._client.http.our_state is h11.SEND_RESPONSE:
-                await self._answer(FlowRefused(f"{self._destination}: {_told(error)}", "unreachable", "502 Bad Gateway"))
+                await self._answer(FlowRefused(f"{self._destination}: {_told(error)}", UNREACHABLE_RULE, "502 Bad Gateway"))
             raise
         if switched:
             await self._tunnel(server, redactor)

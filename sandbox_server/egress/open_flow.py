@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sandbox_server.drivers.egress.http_head import RequestHead
-from sandbox_server.drivers.egress.policy import Destination, EgressAction, EgressDecision, HttpRequest
-from sandbox_server.drivers.egress.protected_addresses import Address
+from sandbox_server.drivers.egress.policy import UNREACHABLE_RULE, Destination, EgressAction, EgressDecision, HttpRequest
+from sandbox_server.drivers.egress.protected_addresses import Address, protection
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
+from sandbox_server.egress.dialer import DialFailed, DialRefused
 from sandbox_server.egress.refusals import FlowRefused
 
 
@@ -80,6 +81,15 @@ def told_of(destination: Destination, owner: SocketOwner | None, request: HttpRe
         "inode": owner.inode if owner else 0,
         "request": str(request) if request else "",
     }
+
+
+def undialled(destination: Destination, error: DialRefused | DialFailed) -> FlowRefused:
+    """Return what is told of a destination that was not connected to: not where it is, which names a host of an internal network."""
+    if isinstance(error, DialFailed):
+        return FlowRefused(f"{destination}: {error}", UNREACHABLE_RULE, "502 Bad Gateway")
+    found, rule = protection(error.address), error.decision.rule
+    kind = found.kind if found else "an address"
+    return FlowRefused(f"{destination} {'resolves to' if destination.name else 'is'} {kind}, which is not allowed ({rule})", rule)
 
 
 def refusal_of(destination: Destination, request: HttpRequest | None, decision: EgressDecision) -> FlowRefused:

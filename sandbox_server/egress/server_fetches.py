@@ -1,19 +1,23 @@
-"""What the server fetches for the agent, held to the policy as a connection of the box is.
+"""What the server fetches for the agent, held to the policy as a connection of the box is, names included.
 
-A client of the Unix socket writes `host:port` and a line feed. The answer is a line, too: `ok`, after which the client
-speaks to that host as if it had connected to it, or why the policy refuses it, whatever it would say.
+A client of the Unix socket writes a line of JSON: `host`, `port` and `internal`, the networks that are not public and
+that the host may be in, or null for those that the policy allows. The answer is a line, too: `{}`, after which the
+client speaks to that host as if it had connected to it, or `reason` and `rule` of the refusal, whatever it would say.
 """
 
 import asyncio
+import json
 import os
 import socket
 from contextlib import suppress
+from dataclasses import replace
+from ipaddress import ip_network
 
 from sandbox_server.drivers.egress.policy import Destination
 from sandbox_server.egress.egress_flow import EgressFlows
 
-MAX_PLACE = 300
-"""Limit in bytes of a host and a port."""
+MAX_PLACE = 16 << 10
+"""Limit in bytes of a line."""
 PLACE_SECONDS = 5.0
 MAX_FETCHES = 64
 _BACKLOG = 64
@@ -30,9 +34,10 @@ class ServerFetches:
         try:
             async with asyncio.timeout(PLACE_SECONDS):
                 destination = read_place(await _line(client))
-                refused = self._flows.refuse_asked(client, destination)
-                await asyncio.get_running_loop().sock_sendall(client, f"{refused or 'ok'}\n".encode())
-        except (OSError, ValueError, TimeoutError):
+            refused = self._flows.refuse_asked(client, destination) or await self._flows.refuse_resolved(client, destination)
+            said = {"reason": str(refused), "rule": refused.rule} if refused else {}
+            await asyncio.get_running_loop().sock_sendall(client, f"{json.dumps(said)}\n".encode())
+        except (OSError, ValueError, TypeError, KeyError, RecursionError, TimeoutError):
             client.close()
             return
         except asyncio.CancelledError:
@@ -59,12 +64,13 @@ def listen(path: str) -> socket.socket:
 
 
 def read_place(text: str) -> Destination:
-    """Read `host:port`, the host a name or an address, an IPv6 one in brackets; raises ValueError."""
-    host, colon, digits = text.rpartition(":")
-    port = int(digits) if colon and digits.isascii() and digits.isdigit() else 0
-    if not 0 < port < 65536:
-        raise ValueError(f"{text!r} is no host with a port")
-    return Destination.of(host, port)
+    """Read a line, whose host is a name or an address, an IPv6 one in brackets; raises ValueError, TypeError and KeyError."""
+    place = json.loads(text)
+    host, port, internal = str(place["host"]), place["port"], place["internal"]
+    if not isinstance(port, int) or not 0 < port < 65536:
+        raise ValueError(f"{port!r} is no port")
+    found = Destination.of(host, port)
+    return found if internal is None else replace(found, internal=tuple(ip_network(each) for each in internal))
 
 
 async def _line(client: socket.socket) -> str:

@@ -16,7 +16,7 @@ from sandbox_server.drivers.box import isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.clients.agent_network import AgentNetwork
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
-from sandbox_server.drivers.ports.agent_ports import agent_ports, has_own_network
+from sandbox_server.drivers.ports.agent_ports import agent_ports
 from sandbox_server.drivers.spawn.process import Processes
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.mcp.client_requests.interactive_calls import InteractiveCalls
@@ -163,8 +163,8 @@ def create(settings: Settings, version: str) -> Starlette:
 
 
 def agent_network(settings: Settings, found: isolation.Isolation) -> AgentNetwork | None:
-    """Return how URLs are reached, if the box has a network of its own."""
-    if not has_own_network(settings, found):
+    """Return how URLs are reached, where a policy decides on that."""
+    if found.egress == "off":
         return None
     paths = settings.paths
     return AgentNetwork(paths.egress_socket("fetches"), paths.socket("box-dial"), agent_ports(settings, found))

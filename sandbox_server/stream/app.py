@@ -56,6 +56,9 @@ _LOOPBACK = {"localhost": "127.0.0.1"}
 """Engines publish a port at IPv4's loopback, if at any, whatever the name means first."""
 _log = logging.getLogger(__name__)
 
+type ChannelsTo = Callable[[str, Caller], ChannelFactory]
+"""Makes what opens data channels to a viewer, given the host at which it reached the server."""
+
 
 class _StarletteSocket:
     """A WebSocket as the transport uses it."""
@@ -88,8 +91,8 @@ class StreamViewers:
         self._sources = StreamSources(
             ScreenCapture(name), FrameEncoder(), StreamSessions(), SoundBroadcast(sound), sound if stream.microphone else None
         )
-        self._channels: Callable[[str], ChannelFactory] | None = None
-        """Given the host at which a viewer reached the server, makes what opens data channels to it; None where there is no UDP port."""
+        self._channels: ChannelsTo | None = None
+        """None where there is no UDP port."""
         self._tasks = Tasks()
         self._following: asyncio.Task[None] | None = None
         self._places = Quota("viewers", MAX_VIEWERS, programs=PROGRAM_VIEWERS, each=VIEWERS_OF_ONE)
@@ -145,7 +148,7 @@ class StreamViewers:
                 await injector.release_all()
 
         lease, session = LeaseClient(self._api, asking_for(websocket), release_all), secrets.randbits(32)
-        channels = self._channels(websocket.url.hostname or "") if self._channels else None
+        channels = self._channels(websocket.url.hostname or "", caller) if self._channels else None
         transport = ViewerTransport(_StarletteSocket(websocket), channels)
         viewer = StreamViewer(transport, self._sources, injector, caller, lease, session)
         try:
@@ -211,8 +214,11 @@ def create(name: str, api: str, sound: str, stream: StreamSettings | None = None
     return Starlette(routes=[WebSocketRoute("/stream/socket", viewers.serve), Route("/healthz", healthy)], lifespan=lifespan)
 
 
-async def open_port(stream: StreamSettings, stack: AsyncExitStack) -> Callable[[str], ChannelFactory] | None:
-    """Open the UDP port for data channels, for as long as the stack; None where it cannot be had, which is logged."""
+async def open_port(stream: StreamSettings, stack: AsyncExitStack) -> ChannelsTo | None:
+    """Open the UDP port for data channels, for as long as the stack; None where it cannot be had, which is logged.
+
+    A name is looked up for people, and one of the settings for everybody: an agent could send any text out as a name.
+    """
     from sandbox_server.stream.transport.channel import channel_factory  # heavy, and only needed where the port is set
     from sandbox_server.stream.transport.udp_mux import UdpMux
 
@@ -222,7 +228,12 @@ async def open_port(stream: StreamSettings, stack: AsyncExitStack) -> Callable[[
         _log.error("UDP port %d cannot be had: %s", stream.udp_port, error)
         return None
     host, port = stream.udp_address or ("", 0)
-    return lambda reached: channel_factory(mux, host or _LOOPBACK.get(reached, reached), port or stream.udp_port)
+
+    def channels(reached: str, caller: Caller) -> ChannelFactory:
+        named = host or _LOOPBACK.get(reached, reached)
+        return channel_factory(mux, named, port or stream.udp_port, resolves=caller.person or bool(host))
+
+    return channels
 
 
 async def healthy(_: Request) -> Response:

@@ -229,7 +229,7 @@ async def test_a_bound_host_that_resolves_to_a_private_address_gets_nothing(open
     opened.lab.hosts[HOST] = ["10.0.0.7"]
     said = await opened.ask(request(BEARER))
     assert said.startswith(b"HTTP/1.1 403")
-    assert b"10.0.0.7, which is not allowed" in said
+    assert b"resolves to a private network, which is not allowed" in said
 
 
 async def test_in_clear_text_the_placeholder_stays(opened: SecretLab) -> None:

@@ -13,15 +13,27 @@ from tests.image.sockets import connect
 from tests.patience import until
 
 SITE = """
-import http.server
+import http.server, socket, threading
+asked = []
 class Answers(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        self.wfile.write(b"<h1>the site</h1>")
+        said = " ".join(asked).encode() if self.path == "/asked" else b"the site"
+        self.wfile.write(b"<h1>" + said + b"</h1>")
+def be_asked():
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind(("", 53))
+    while True:
+        question, who = sock.recvfrom(4096)
+        length = question[12]
+        asked.append(question[13 : 13 + length].decode("latin-1"))
+        sock.sendto(question[:2] + bytes((0x81, 0x83)) + question[4:6] + bytes(6) + question[12:], who)
+threading.Thread(target=be_asked, daemon=True).start()
 http.server.ThreadingHTTPServer(("", 80), Answers).serve_forever()
 """
+"""Two sites, and a nameserver that knows no name; `/asked` has the first label of each name that it was asked for."""
 ECHO = """
 import base64, hashlib, socket
 server = socket.create_server(("127.0.0.1", 3005))
@@ -71,7 +83,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", 3006), Server).serve_forever()
 POLICY = {
     "default": "deny",
     "rules": [
-        {"name": "site", "action": "allow", "hosts": ["good.example"]},
+        {"name": "site", "action": "allow", "hosts": ["good.example", "unknown.example"]},
         {"name": "near", "action": "allow", "cidrs": ["172.16.0.0/12", "192.168.0.0/16", "10.0.0.0/8"], "ports": [80]},
     ],
 }
@@ -99,8 +111,8 @@ def denied() -> Iterator[Sandbox]:
     try:
         site = launcher.beside(["python3", "-c", SITE])
         address = engine("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", site).stdout.strip()
-        hosts = [f"--add-host={name}.example:{address}" for name in ("good", "bad")]
-        yield launcher.start(env={"EGRESS_POLICY": json.dumps(POLICY), "FETCH_ALLOW": "good.example bad.example"}, args=hosts)
+        args = [f"--dns={address}", *(f"--add-host={name}.example:{address}" for name in ("good", "bad"))]
+        yield launcher.start(env={"EGRESS_POLICY": json.dumps(POLICY), "FETCH_ALLOW": "good.example bad.example"}, args=args)
     finally:
         launcher.remove()
 
@@ -203,6 +215,15 @@ def test_what_the_server_fetches_for_the_agent_obeys_the_policy(denied: Sandbox)
     assert "# the site" in good.json()["data"]
     assert (bad.status_code, bad.json()["data"]["reason"]) == (403, "egress")
     assert "bad.example:80 is not allowed" in bad.json()["message"]
+
+
+def test_a_name_that_the_policy_denies_is_not_looked_up_for_a_document(denied: Sandbox) -> None:
+    answers = [converted(denied, f"{scheme}://{name}.example/") for name in ("unknown", "unasked") for scheme in ("http", "https")]
+    assert [answer.status_code for answer in answers] == [409, 409, 403, 403]
+    assert "has no address" in answers[0].json()["message"]
+    asked = str(converted(denied, "http://good.example/asked").json()["data"])
+    assert "unknown" in asked
+    assert "unasked" not in asked
 
 
 def test_a_document_of_the_sandbox_itself_is_not_fetched(denied: Sandbox) -> None:

@@ -6,7 +6,11 @@ import sys
 from pathlib import Path
 
 import httpx2
+import pytest
 
+from sandbox_server.drivers.box.isolation import EgressEnforcement, Isolation
+from sandbox_server.mcp.app import agent_network
+from sandbox_server.settings import Settings
 from tests.patience import PATIENCE_SECONDS, until
 
 SERVE = """
@@ -40,3 +44,9 @@ def test_the_process_serves_on_its_socket_before_the_api_is_up_and_ends_when_tol
     assert missing.status_code == 404
     assert process.returncode in (0, -signal.SIGTERM)
     assert b"Traceback" not in output
+
+
+@pytest.mark.parametrize(("egress", "decides"), [("namespace", True), ("rules", True), ("proxy", True), ("off", False)])
+def test_urls_are_reached_by_the_policy_wherever_there_is_one(egress: EgressEnforcement, decides: bool) -> None:
+    found = Isolation("box" if egress == "namespace" else "users", "", egress=egress)
+    assert (agent_network(Settings(), found) is not None) == decides

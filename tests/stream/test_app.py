@@ -4,6 +4,7 @@ import json
 import socket as socketlib
 import threading
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ from starlette.testclient import TestClient, WebSocketDenialResponse, WebSocketT
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.server import ServerConnection, unix_serve
 
+from sandbox_server.core.identity import Caller
 from sandbox_server.settings import StreamSettings
 from sandbox_server.stream import app as module
 from sandbox_server.stream import wire
-from sandbox_server.stream.app import PLACE_TAKEN, UNSUPPORTED, create
+from sandbox_server.stream.app import PLACE_TAKEN, UNSUPPORTED, create, open_port
 from sandbox_server.stream.codecs.reference_decoder import ReferenceDecoder
 from sandbox_server.stream.input.input_echo import RIGHT
+from sandbox_server.stream.transport import channel
 from sandbox_server.stream.transport.signaling import INVITED
 from tests.drivers.x11.conftest import XServer
 from tests.patience import PATIENCE_SECONDS
@@ -122,6 +125,25 @@ def test_viewers_are_invited_to_datagrams_where_the_port_is_set_alone(xserver: X
         while socket.receive_bytes()[0] != wire.HELLO:
             continue
         assert (socket.receive_bytes() == wire.signal(INVITED)) == opened
+
+
+@pytest.mark.anyio
+async def test_a_host_that_a_program_names_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def address_of(host: str) -> str:
+        asked.append(host)
+        return ""
+
+    monkeypatch.setattr(channel, "address_of", address_of)
+    program, person = Caller("agent", frozenset({"view"})), Caller("ann", frozenset({"view"}), person=True)
+    async with AsyncExitStack() as stack:
+        channels = await open_port(StreamSettings(udp_port=free_port()), stack)
+        assert channels
+        for caller in (program, person):
+            async with channels(f"{caller.name}.example", caller)(lambda *_: None) as made:
+                assert f"{caller.name}.example" in made.introduction
+    assert asked == ["ann.example"]
 
 
 def test_a_port_that_cannot_be_had_is_done_without(xserver: XServer, caplog: pytest.LogCaptureFixture) -> None:

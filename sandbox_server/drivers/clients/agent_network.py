@@ -5,20 +5,23 @@ process, which resolves the name, decides and connects. Without a network of the
 """
 
 import ipaddress
+import json
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import httpcore2
 import httpx2
 
-from sandbox_server.core.errors import Failure
+from sandbox_server.core.errors import Failure, PermissionDenied
+from sandbox_server.drivers.egress.policy import PROTECTED_RULE, UNREACHABLE_RULE
+from sandbox_server.settings.network import Allowed
 
 MAX_CONNECTIONS = 100
 MAX_KEPT = 20
 KEPT_SECONDS = 5.0
-MAX_ANSWER = 500
+MAX_ANSWER = 4096
 """Limit in bytes of what the egress process answers."""
 
 
@@ -38,7 +41,11 @@ class AgentPlaces(Protocol):
 
 
 class EgressRefused(httpcore2.ConnectError):
-    """The policy refuses a connection; the message names the rule."""
+    """The policy refuses a connection; the message names the rule, which is `rule`."""
+
+    def __init__(self, message: str, rule: str) -> None:
+        super().__init__(message)
+        self.rule = rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +55,19 @@ class AgentNetwork:
     fetches: str
     dial: str
     ports: AgentPlaces
+    internal: Sequence[Allowed] | None = None
+    """What may be reached that is not public; None: whatever the policy allows."""
 
     def transport(self, authorities: ssl.SSLContext) -> httpx2.AsyncHTTPTransport:
         """Return a transport that verifies servers by `authorities`."""
         return _Transport(_Backend(self), authorities)
+
+    def place(self, host: str, port: int) -> dict[str, object]:
+        """Return what the egress process is asked for."""
+        entries = [each for each in self.internal or () if each.port in (None, port)]
+        anywhere = self.internal is None or host.lower().rstrip(".") in {each.host for each in entries}
+        networks = [str(each.network) for each in entries if each.network]
+        return {"host": f"[{host}]" if ":" in host else host, "port": port, "internal": None if anywhere else networks}
 
 
 class _Transport(httpx2.AsyncHTTPTransport):
@@ -83,6 +99,8 @@ class _Backend(httpcore2.AnyIOBackend):
             return await self._connect_by_policy(host, port, timeout)
         try:
             place = await self._network.ports.place(port)
+        except PermissionDenied as denied:
+            raise EgressRefused(denied.message, PROTECTED_RULE) from None
         except Failure as failure:
             raise httpcore2.ConnectError(failure.message) from None
         address, _, number = place.authority.rpartition(":")
@@ -95,17 +113,14 @@ class _Backend(httpcore2.AnyIOBackend):
     async def _connect_by_policy(self, host: str, port: int, timeout: float | None) -> httpcore2.AsyncNetworkStream:
         stream = await self.connect_unix_socket(self._network.fetches, timeout)
         try:
-            await stream.write(f"{f'[{host}]' if ':' in host else host}:{port}\n".encode("ascii"), timeout)
-            answer = await _line(stream, timeout)
-        except UnicodeEncodeError:
-            await stream.aclose()
-            raise httpcore2.ConnectError(f"{host} is no host name") from None
+            await stream.write(f"{json.dumps(self._network.place(host, port))}\n".encode("ascii"), timeout)
+            refusal = _refusal(await _line(stream, timeout), f"{host}:{port}")
         except BaseException:
             await stream.aclose()
             raise
-        if answer != "ok":
+        if refusal:
             await stream.aclose()
-            raise EgressRefused(answer or f"{host}:{port} is no place to connect to")
+            raise refusal
         return stream
 
 
@@ -122,6 +137,18 @@ def proxy_line(address: str, port: int) -> bytes:
     """Return the line of the PROXY protocol, version 1, that names a destination (HAProxy's proxy-protocol.txt, section 2.1)."""
     family = "TCP6" if ":" in address else "TCP4"
     return f"PROXY {family} {address} {address} 1 {port}\r\n".encode("ascii")
+
+
+def _refusal(line: str, place: str) -> httpcore2.ConnectError | None:
+    """Read what the egress process answers; None if it connects."""
+    try:
+        answer = json.loads(line)
+        if answer == {}:
+            return None
+        reason, rule = str(answer["reason"]), str(answer["rule"])
+    except (ValueError, TypeError, KeyError):
+        return EgressRefused(f"{place} is no place to connect to", "malformed")
+    return httpcore2.ConnectError(reason) if rule == UNREACHABLE_RULE else EgressRefused(reason, rule)
 
 
 async def _line(stream: httpcore2.AsyncNetworkStream, timeout: float | None) -> str:

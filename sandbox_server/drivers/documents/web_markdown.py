@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from sandbox_server.core.errors import Conflict, InvalidArgument, PermissionDenied, TooLarge
 from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.documents.markdown import Known
+from sandbox_server.drivers.documents.web_reach import INTERNAL_HINT
+from sandbox_server.drivers.egress.policy import INTERNAL_RULE, PROTECTED_RULE
 
 if TYPE_CHECKING:
     import httpx2
@@ -45,7 +47,7 @@ class Web:
     """Fetches documents of at most `max_bytes`, each within `seconds`, into `spool`.
 
     `proxy` returns host and port of the proxy for a host, if one is used. `network` returns the transport by which it
-    fetches instead, if the box has a network of its own: that resolves names itself, and decides by the policy.
+    fetches instead, where there is a policy: that decides, and resolves the name after it has. No name is resolved here.
     """
 
     def __init__(
@@ -134,13 +136,15 @@ class Web:
     async def _targets(self, url: "httpx2.URL", *, by_name: bool) -> "list[httpx2.URL]":
         """Return where to connect. If only an upstream proxy can resolve the name, that proxy has to check it."""
         plain = url.copy_with(fragment=None)
+        if self._network:
+            return [plain]
         try:
             found = await self._reach.addresses(url.host, url.port or (443 if url.scheme == "https" else 80))
         except Conflict:
             if not by_name:
                 raise
             return [plain]
-        return [plain] if by_name or self._network else [plain.copy_with(host=address) for address in found]
+        return [plain] if by_name else [plain.copy_with(host=address) for address in found]
 
     async def _save(self, response: "httpx2.Response", host: str, file: BinaryIO) -> None:
         if response.status_code != 200:
@@ -191,8 +195,11 @@ def _refuse_by_policy(error: Exception) -> None:
     """Raise PermissionDenied if the egress policy is why a connection failed."""
     from sandbox_server.drivers.clients.agent_network import EgressRefused
 
-    if isinstance(error.__cause__, EgressRefused):
-        raise PermissionDenied(f"egress: {error}", hint="GET /v1/egress/policy says what the sandbox may reach", reason="egress")
+    cause = error.__cause__
+    if isinstance(cause, EgressRefused):
+        hint = INTERNAL_HINT if cause.rule == INTERNAL_RULE else "GET /v1/egress/policy says what the sandbox may reach"
+        what = ": an internal address" if cause.rule in (INTERNAL_RULE, PROTECTED_RULE) else ""
+        raise PermissionDenied(f"egress: {error}{what}", hint=hint, reason="egress")
 
 
 def _connection_failure(url: "httpx2.URL", error: Exception | None) -> Conflict:

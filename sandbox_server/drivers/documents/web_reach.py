@@ -15,6 +15,7 @@ from sandbox_server.core.errors import Conflict, Failure, PermissionDenied
 from sandbox_server.settings.network import Allowed
 
 RESOLVE_SECONDS = 10.0
+INTERNAL_HINT = "FETCH_ALLOW names the internal hosts and networks that may be fetched from."
 METADATA = frozenset({"168.63.129.16"})
 """Public addresses of cloud metadata services. Most others are link-local or private."""
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
@@ -45,8 +46,8 @@ class WebReach:
         for address in found:
             if not await self._allows(host, address, port):
                 raise PermissionDenied(
-                    f"{host} is at {address}, an internal address",
-                    hint="FETCH_ALLOW names the internal hosts and networks that may be fetched from.",
+                    f"{host} is at an internal address",
+                    hint=INTERNAL_HINT,
                     host=host,
                 )
         return [str(address) for address in found]

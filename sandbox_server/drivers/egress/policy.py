@@ -18,6 +18,10 @@ DEFAULT_RULE = "default"
 """How events call the policy's default."""
 PROTECTED_RULE = "protected"
 """How events call the denial of protected addresses."""
+UNREACHABLE_RULE = "unreachable"
+"""How they call what could not be connected to, or has no address."""
+INTERNAL_RULE = "FETCH_ALLOW"
+"""How they call the denial of an address that is not public where `Destination.internal` does not name it: by the setting that does."""
 _SHOWN = 200
 """Characters of a request's parts that people are shown."""
 _USUAL = {80: "http", 443: "tls"}
@@ -81,6 +85,8 @@ class Destination:
     name: str = ""
     address: Address | None = None
     protocol: AppProtocol = AppProtocol.TCP
+    internal: tuple[Network, ...] | None = None
+    """The networks that are not public and that it may be in; None: those that the policy allows."""
 
     @classmethod
     def of(cls, host: str, port: int, protocol: AppProtocol = AppProtocol.TCP) -> "Destination":
@@ -261,6 +267,9 @@ class EgressPolicy:
             return refused
         if rule and rule.scope.action is EgressAction.DENY and self.mode is EgressMode.ENFORCE:
             return EgressDecision(EgressAction.DENY, rule.name)
+        within = destination.internal
+        if within is not None and protection(address) and not any(address in network for network in within):
+            return EgressDecision(EgressAction.DENY, INTERNAL_RULE)
         return None
 
     @property

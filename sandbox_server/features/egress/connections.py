@@ -14,7 +14,6 @@ MAX_OPEN = 4096
 GATHER_SECONDS = 3.0
 MAX_APART = 5
 """Refusals of the same kind that have entries of their own within GATHER_SECONDS. More are counted by the last one."""
-UNREACHABLE_RULE = "unreachable"
 
 type ConnectionAction = Literal["allow", "deny"]
 

@@ -14,7 +14,8 @@ from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.hints import join_hints
 from sandbox_server.core.operation import Operation
 from sandbox_server.core.results import Blob, Content
-from sandbox_server.features.egress.connections import UNREACHABLE_RULE, Connection
+from sandbox_server.drivers.egress.policy import UNREACHABLE_RULE
+from sandbox_server.features.egress.connections import Connection
 
 MAX_REFUSALS = 256
 MAX_CALLERS = 256

@@ -50,10 +50,14 @@ class WebRtcChannel:
     """A channel over an ICE connection, closed with the context.
 
     `on_message` is given each message with its lane. `server` is where a server is reached; None for a client.
+    `resolves`: whether its name may be looked up here.
     """
 
-    def __init__(self, connection: Connection, on_message: OnMessage, *, server: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self, connection: Connection, on_message: OnMessage, *, server: tuple[str, int] | None = None, resolves: bool = False
+    ) -> None:
         self._server = server
+        self._resolves = resolves
         self._address = ""
         gatherer = RTCIceGatherer(iceServers=[])
         gatherer._connection = connection  # the hook that there is: the gatherer would make one that opens ports of its own
@@ -67,7 +71,7 @@ class WebRtcChannel:
 
     async def __aenter__(self) -> Self:
         await self._gatherer.gather()
-        if self._server:
+        if self._server and self._resolves:
             self._address = await address_of(self._server[0])
         return self
 
@@ -139,10 +143,11 @@ class WebRtcChannel:
         return self._track is not None and self._track.take_keyframe_request()
 
 
-def channel_factory(mux: UdpMux, host: str, port: int) -> Callable[[OnMessage], WebRtcChannel]:
+def channel_factory(mux: UdpMux, host: str, port: int, *, resolves: bool = False) -> Callable[[OnMessage], WebRtcChannel]:
     """A factory of the server's channels through the multiplexer, each with ICE credentials of its own."""
 
     def make(on_message: OnMessage) -> WebRtcChannel:
-        return WebRtcChannel(IceServer(mux, secrets.token_hex(8), secrets.token_hex(16)), on_message, server=(host, port))
+        ice = IceServer(mux, secrets.token_hex(8), secrets.token_hex(16))
+        return WebRtcChannel(ice, on_message, server=(host, port), resolves=resolves)
 
     return make

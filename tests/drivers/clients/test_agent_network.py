@@ -1,4 +1,5 @@
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import pytest
 from sandbox_server.core.errors import PermissionDenied
 from sandbox_server.drivers.clients.agent_network import AgentNetwork, EgressRefused, is_loopback, proxy_line
 from sandbox_server.drivers.ports.listening_ports import PortPlace
+from sandbox_server.settings.network import ALLOWED, Allowed
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +23,8 @@ class Lab:
     """The sockets of the egress process and of the gateway's part in the box, and a program in the container."""
 
     folder: Path
-    answer: bytes = b"ok\n"
+    answer: bytes = b"{}\n"
+    internal: tuple[Allowed, ...] | None = None
     heard: list[bytes] = field(default_factory=list)
     places: dict[int, PortPlace] = field(default_factory=dict)
 
@@ -33,7 +36,7 @@ class Lab:
     async def fetches(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.heard.append(await reader.readline())
         writer.write(self.answer)
-        if self.answer == b"ok\n":
+        if self.answer == b"{}\n":
             await self.web(reader, writer)
         writer.close()
 
@@ -48,7 +51,7 @@ class Lab:
         writer.close()
 
     async def get(self, url: str) -> httpx2.Response:
-        network = AgentNetwork(str(self.folder / "fetches"), str(self.folder / "dial"), self)
+        network = AgentNetwork(str(self.folder / "fetches"), str(self.folder / "dial"), self, self.internal)
         async with httpx2.AsyncClient(
             transport=network.transport(ssl.create_default_context()), trust_env=False, timeout=PATIENCE_SECONDS
         ) as client:
@@ -68,17 +71,35 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
 async def test_a_name_is_left_to_the_egress_process(lab: Lab) -> None:
     assert (await lab.get("http://a.example/")).text == "hi"
     assert (await lab.get("http://[2001:db8::1]:81/")).text == "hi"
-    assert lab.heard == [b"a.example:80\n", b"[2001:db8::1]:81\n"]
+    assert [json.loads(line) for line in lab.heard] == [
+        {"host": "a.example", "port": 80, "internal": None},
+        {"host": "[2001:db8::1]", "port": 81, "internal": None},
+    ]
+
+
+async def test_what_is_not_public_has_to_be_named(lab: Lab) -> None:
+    lab.internal = ALLOWED.parse("wiki.corp:81, 10.0.0.0/8, [fd00::1]:81")
+    for url in ("http://a.example/", "http://a.example:81/", "http://Wiki.Corp:81/", "http://wiki.corp/"):
+        assert (await lab.get(url)).text == "hi"
+    networks = [json.loads(line)["internal"] for line in lab.heard]
+    assert networks == [["10.0.0.0/8"], ["10.0.0.0/8", "fd00::1/128"], None, ["10.0.0.0/8"]]
+
+
+async def test_what_cannot_be_reached_is_no_refusal(lab: Lab) -> None:
+    lab.answer = b'{"reason": "a.example has no address", "rule": "unreachable"}\n'
+    with pytest.raises(httpx2.ConnectError, match="has no address") as raised:
+        await lab.get("http://a.example/")
+    assert not isinstance(raised.value.__cause__, EgressRefused)
 
 
 async def test_a_refusal_names_the_rule(lab: Lab) -> None:
-    lab.answer = b"b.example:80 is not allowed (default)\n"
+    lab.answer = b'{"reason": "b.example:80 is not allowed (default)", "rule": "default"}\n'
     with pytest.raises(httpx2.ConnectError, match=r"b.example:80 is not allowed \(default\)") as raised:
         await lab.get("http://b.example/")
     assert isinstance(raised.value.__cause__, EgressRefused)
 
 
-@pytest.mark.parametrize("answer", [b"", b"\n", b"x" * 10_000])
+@pytest.mark.parametrize("answer", [b"", b"\n", b"ok\n", b"[]\n", b'{"reason": "no"}\n', b"x" * 10_000])
 async def test_an_answer_that_is_none_is_a_refusal(lab: Lab, answer: bytes) -> None:
     lab.answer = answer
     with pytest.raises(httpx2.ConnectError):
@@ -101,8 +122,9 @@ async def test_an_added_service_is_in_the_container(lab: Lab) -> None:
 
 
 async def test_a_port_of_the_sandbox_itself_is_not_dialled(lab: Lab) -> None:
-    with pytest.raises(httpx2.ConnectError, match="belongs to the sandbox itself"):
+    with pytest.raises(httpx2.ConnectError, match="belongs to the sandbox itself") as raised:
         await lab.get("http://127.0.0.1:8080/")
+    assert isinstance(raised.value.__cause__, EgressRefused)
     assert lab.heard == []
 
 

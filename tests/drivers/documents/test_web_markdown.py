@@ -13,6 +13,7 @@ import pytest
 from sandbox_server.core.errors import Conflict, InvalidArgument, PermissionDenied, TooLarge
 from sandbox_server.drivers.clients.agent_network import EgressRefused
 from sandbox_server.drivers.documents.web_markdown import Web
+from sandbox_server.drivers.egress.policy import INTERNAL_RULE
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -191,7 +192,8 @@ async def test_what_is_no_address_is_refused(web: Callable[..., Web], url: str) 
 async def test_with_a_network_of_the_box_names_are_left_to_it_and_a_refusal_is_the_policys(tmp_path: Path, names: Names) -> None:
     class Refusing(httpcore2.AnyIOBackend):
         async def connect_tcp(self, host: str, port: int, *_: Any, **__: Any) -> httpcore2.AsyncNetworkStream:
-            raise EgressRefused(f"{host}:{port} is not allowed (default)")
+            rule = INTERNAL_RULE if host.startswith("inside") else "default"
+            raise EgressRefused(f"{host}:{port} is not allowed ({rule})", rule)
 
     def network(_: ssl.SSLContext) -> httpx2.AsyncBaseTransport:
         transport = httpx2.AsyncHTTPTransport(trust_env=False)
@@ -202,5 +204,7 @@ async def test_with_a_network_of_the_box_names_are_left_to_it_and_a_refusal_is_t
     with pytest.raises(PermissionDenied, match=r"egress: site.example:80 is not allowed \(default\)") as raised:
         await web.fetch("http://site.example/")
     assert raised.value.details["reason"] == "egress"
-    with pytest.raises(PermissionDenied, match="internal"):
+    with pytest.raises(PermissionDenied, match=f"{INTERNAL_RULE}.: an internal address$") as raised:
         await web.fetch("http://inside.example/")
+    assert "FETCH_ALLOW names" in str(raised.value.hint)
+    assert names.asked == []

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiortc.rtp import RTCP_PSFB_PLI, RtcpPsfbPacket, RtpPacket
 
+from sandbox_server.stream.transport import channel
 from sandbox_server.stream.transport.channel import WebRtcChannel, channel_factory
 from sandbox_server.stream.transport.rtp_track import SSRC
 from sandbox_server.stream.transport.signaling import ChannelOffer, PeerIdentity, VideoPayloadTypes, read_answer, read_offer
@@ -144,3 +145,18 @@ async def test_who_has_another_certificate_than_was_said_is_not_let_in() -> None
                 await here.open(ChannelOffer(other))
             opening.cancel()
             await asyncio.wait([opening])
+
+
+@pytest.mark.parametrize("resolves", [False, True])
+async def test_a_servers_name_is_looked_up_only_where_it_may_be(monkeypatch: pytest.MonkeyPatch, resolves: bool) -> None:
+    asked: list[str] = []
+
+    async def address_of(host: str) -> str:
+        asked.append(host)
+        return "192.0.2.1"
+
+    monkeypatch.setattr(channel, "address_of", address_of)
+    async with UdpMux("127.0.0.1", 0) as mux, channel_factory(mux, "said.example", mux.port, resolves=resolves)(Side().take) as here:
+        answer = read_answer(here.introduction)
+    assert (answer.host, answer.address) == ("said.example", "192.0.2.1" if resolves else "")
+    assert asked == ["said.example"] * resolves
