@@ -3,7 +3,7 @@
 import os
 import stat
 
-from sandbox_server.boot import places
+from sandbox_server.boot import places, trusted_files
 from sandbox_server.drivers.egress.default_policy import DEFAULT_POLICY
 from sandbox_server.drivers.storage import atomic_write
 from sandbox_server.settings import BadSettings, Settings
@@ -52,28 +52,12 @@ def _read(path: str, settings: Settings) -> str:
             if not stat.S_ISREG(status.st_mode):
                 raise BadSettings(f"{VARIABLE} names {path}, which is no regular file")
             content = file.read(MAX_POLICY_BYTES + 1)
-        if _is_writable_in_box(path, settings):
-            raise BadSettings(f"{VARIABLE} names {path}, which programs in the box could change: mount it read-only")
+        trusted_files.require_unwritable(VARIABLE, path, settings)
         return content.decode()
     except OSError as error:
         raise BadSettings(f"{VARIABLE} names {path}, which cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadSettings(f"{VARIABLE} names {path}, which is not UTF-8") from None
-
-
-def _is_writable_in_box(path: str, settings: Settings) -> bool:
-    """Whether the box shares the file: it does so with what is mounted, and with the workspace on request."""
-    real = os.path.realpath(path)
-    if os.statvfs(real).f_flag & os.ST_RDONLY:
-        return False
-    workspace = os.path.realpath(settings.agent.workspace)
-    return _mount_of(real) != "/" or f"{real}/".startswith(f"{workspace}/")
-
-
-def _mount_of(path: str) -> str:
-    while not os.path.ismount(path):
-        path = os.path.dirname(path)
-    return path
 
 
 def _content(path: str) -> str | None:

@@ -81,7 +81,8 @@ class HandoffSettings:
         "HANDOFF_FILE",
         OPTIONAL_PATH,
         None,
-        "Where requests to people are kept: an SQLite file in a directory that user 990 may write. On a volume they outlive the container.",
+        "Where requests to people are kept: an SQLite file in a directory that user 990 may write. On a volume below `/run` they outlive "
+        "the container.",
     )
     asks_clients: bool = variable(
         "HANDOFF_ASK_CLIENT",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.boot import egress
+from sandbox_server.boot import trusted_files
 from sandbox_server.boot.egress import prepare
 from sandbox_server.drivers.egress.default_policy import DEFAULT_POLICY
 from sandbox_server.settings import AgentSettings, BadSettings, Paths, Settings, load
@@ -102,7 +102,7 @@ def test_a_file_that_programs_in_the_box_could_change_is_refused(
     with pytest.raises(BadSettings, match="mount it read-only"):
         prepare(configured(f"{tmp_path}/work/policy.json"))
     (tmp_path / "policy.json").write_text(DENY)
-    monkeypatch.setattr(egress, "_mount_of", lambda _: str(tmp_path))
+    monkeypatch.setattr(trusted_files, "_mount_of", lambda _: str(tmp_path))
     with pytest.raises(BadSettings, match="mount it read-only"):
         prepare(configured(f"{tmp_path}/policy.json"))
 
