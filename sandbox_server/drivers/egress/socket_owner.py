@@ -3,6 +3,7 @@
 The socket is opened in the namespace, whose connections it then knows wherever it is used.
 """
 
+import itertools
 import socket
 import struct
 from contextlib import suppress
@@ -21,11 +22,13 @@ _OWNER_AT = _HEADER.size + 4 + 48 + 3 * 4
 """Where an answer has user and inode: behind the four bytes of state, the socket's addresses, and three counters."""
 _MAX_ANSWER = 4096
 _SECONDS = 0.1
+_numbers = itertools.count(1)
+"""Numbers of the questions, by which an answer that came too late is not taken for that to another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocketOwner:
-    """Whose a connection is."""
+    """Whose a connection is. The kernel gives the user 0, and no inode, once the socket was closed."""
 
     uid: int
     inode: int
@@ -46,9 +49,12 @@ def owner(sock: socket.socket, client: tuple[Address, int], destination: tuple[A
     what = _WHAT.pack(family, socket.IPPROTO_TCP, 0, 0, _ANY_STATE)
     addresses = _PORTS.pack(source_port, target_port) + source.packed.ljust(16, b"\0") + target.packed.ljust(16, b"\0")
     body = what + addresses + _COOKIE.pack(0, _NO_COOKIE, _NO_COOKIE)
+    number = next(_numbers) & 0xFFFFFFFF
     with suppress(OSError):
-        sock.send(_HEADER.pack(_HEADER.size + len(body), _BY_FAMILY, _REQUEST, 0, 0) + body)
-        return _owner_in(sock.recv(_MAX_ANSWER))
+        sock.send(_HEADER.pack(_HEADER.size + len(body), _BY_FAMILY, _REQUEST, number, 0) + body)
+        while len(answer := sock.recv(_MAX_ANSWER)) >= _HEADER.size and _HEADER.unpack_from(answer)[3] != number:
+            continue
+        return _owner_in(answer)
     return None
 
 
