@@ -9,11 +9,16 @@ from typing import Any
 import h11
 
 from sandbox_server.drivers.egress.certificate_authority import CertificateAuthority
+from sandbox_server.drivers.egress.secret_users import SecretUsers
+from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from tests.egress.conftest import OUTSIDE, SECONDS, EgressLab
 
 VALUE = "ghp_R3al+Value/42"
 PLACEHOLDER = "tandem_TOKEN_0123456789ab"
 HOST = "api.example"
+USERS = SecretUsers(frozenset((1000, 0)), 991)
+PROGRAM, BROWSER = SocketOwner(1000, 1), SocketOwner(991, 1)
+"""Owners of connections: a program of the agent, and the browser."""
 
 type Answer = tuple[int, list[tuple[str, str]], list[bytes]]
 type Respond = Callable[[h11.Request, bytes], Answer]
@@ -115,13 +120,16 @@ class SecretLab:
         self.broker._client = context
         context.set_alpn_protocols(["http/1.1"])
         self._program: ssl.SSLContext | None = None
+        self.owner: SocketOwner | None = PROGRAM
+        """Whose connections are."""
+        lab.server.flows._owner_of = lambda *_: self.owner
 
     def secrets(self, *secrets: dict[str, Any]) -> None:
         """Put secrets in force, whose hosts may be at the server's port."""
         for each in secrets:
             for bound in each["bindings"]:
                 bound["hosts"] = [host if ":" in host else f"{host}:{self.server.port}" for host in bound["hosts"]]
-        self.broker.replace(secrets)
+        self.broker.replace(secrets, USERS)
 
     @property
     def program(self) -> ssl.SSLContext:

@@ -3,10 +3,14 @@
 import json
 import os
 from collections.abc import Mapping
+from functools import partial
+from secrets import token_urlsafe
 
-from sandbox_server.boot import places
+from sandbox_server import settings as declared
+from sandbox_server.boot import places, trusted_files
 from sandbox_server.drivers.secrets.trust_files import TrustFiles
 from sandbox_server.settings import BadSettings, Settings
+from sandbox_server.settings.secrets import placeholder_of
 
 VARIABLE = "SECRETS"
 MAX_BYTES = 1 << 20
@@ -15,7 +19,7 @@ MAX_BYTES = 1 << 20
 def with_declarations(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment with the declarations themselves in the place of the path to them. Raises BadSettings."""
     path = environ.get(VARIABLE, "").strip()
-    return {**environ, VARIABLE: _content(path)} if path.startswith("/") else dict(environ)
+    return {**environ, VARIABLE: _content(path, declared.load(environ))} if path.startswith("/") else dict(environ)
 
 
 def check(settings: Settings) -> None:
@@ -25,9 +29,10 @@ def check(settings: Settings) -> None:
     from sandbox_server.drivers.secrets.definition import DefinitionError, check_distinct, read_definition  # slow imports
 
     found = []
+    anything = partial(placeholder_of, key=token_urlsafe())  # the container's key is not made yet
     for name, each in settings.secrets.declared.items():
         try:
-            found.append(read_definition(name, each))
+            found.append(read_definition(name, each, anything, declared=True))
         except DefinitionError as error:
             raise BadSettings(f"{VARIABLE} {name}: {error}") from None
     try:
@@ -43,7 +48,8 @@ def prepare(settings: Settings) -> None:
     TrustFiles(settings.paths.trust).trust(None)
 
 
-def _content(path: str) -> str:
+def _content(path: str, settings: Settings) -> str:
+    """Read the file of the declarations, which nothing in the box may be able to write."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(MAX_BYTES + 1)
@@ -53,4 +59,5 @@ def _content(path: str) -> str:
         raise BadSettings(f"{VARIABLE} names {path}, which cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise BadSettings(f"{VARIABLE} names {path}, which is not JSON in UTF-8") from None
+    trusted_files.require_unwritable(VARIABLE, path, settings)
     return text.strip()

@@ -23,6 +23,7 @@ from sandbox_server.boot import (
     proxy,
     restore,
     secrets,
+    trusted_files,
 )
 from sandbox_server.boot.early_start import EarlyStart
 from sandbox_server.boot.egress_without_box import EgressPorts
@@ -51,6 +52,7 @@ def boot(environ: Mapping[str, str], api: EarlyStart) -> NoReturn:
         environ = secrets.with_declarations(environ)
         settings = declared.load(environ)
         secrets.check(settings)
+        trusted_files.check(settings)
         for problem in filter(None, (settings.folders.problem, settings.handoff.problem)):
             raise declared.BadSettings(problem)
         if os.geteuid() != 0:
@@ -82,10 +84,11 @@ def prepare(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     if lost := isolation.announce(settings, chosen):
         _say(lost)
     proxied = settings.egress.proxy_environment if chosen.egress == "proxy" else {}
-    agent_environ = desktop.guest_environ(settings, boxed=chosen.level == "box") | proxied | declared.agent_environ(environ, settings)
+    placeholders = settings.secrets.placeholders(_prepare_keys(settings))
+    guest_environ = desktop.guest_environ(settings, boxed=chosen.level == "box")
+    agent_environ = guest_environ | proxied | declared.agent_environ(environ, settings, placeholders)
     _write_environs(settings, environ, agent_environ)
     places.prepare_workspace(settings)
-    _prepare_keys(settings)
     identity_key.prepare(settings)
     kept = chosen.level == "box" and chosen.storage != "memory"
     desktop.prepare(settings, volume=settings.box.directory if kept else None)
@@ -117,14 +120,17 @@ def _write_environs(settings: Settings, environ: Mapping[str, str], agent_enviro
     atomic_write.replace(settings.paths.agent_environ, json.dumps(dict(agent_environ)), mode=SECRET, owner=ROOT)
 
 
-def _prepare_keys(settings: Settings) -> None:
+def _prepare_keys(settings: Settings) -> str:
+    """Make the sandbox's own secrets; returns the key of the placeholders."""
     auth = settings.auth
     configured = auth.api_key or auth.jwt_public_key or auth.jwks_url or auth.jwks_file
-    Keyring(settings.paths.run, settings.paths.agent_run).prepare(
+    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
+    keyring.prepare(
         (settings.users.control_uid, settings.users.control_uid),
         (settings.agent.uid, settings.agent.gid),
         with_api_key=auth.mode == "on" and not configured,
     )
+    return keyring.placeholder_key()
 
 
 def _supervise(settings: Settings, agent_environ: Mapping[str, str], api: EarlyStart) -> NoReturn:

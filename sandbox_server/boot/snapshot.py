@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sandbox_server import settings as declared
+from sandbox_server.boot import trusted_files
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.snapshots.connections import OuterConnection, outer_connections
 from sandbox_server.drivers.storage import atomic_write
@@ -32,7 +33,7 @@ FIRST = ("gateway", "box-gateway", "egress")
 JWT_VARIABLES = ("JWT_PUBLIC_KEY", "JWT_JWKS_URL", "JWT_JWKS_FILE", "JWT_AUDIENCE", "JWT_ISSUER")
 FIELDS = frozenset({"sandbox_id", "api_key", "identity_key", *JWT_VARIABLES})
 """What `bind` may be given."""
-DERIVED = ("agent-keys.json", "shares.json", "revoked.json", "secrets.json", "session-key", "api-key")
+DERIVED = ("agent-keys.json", "shares.json", "revoked.json", "secrets.json", "session-key", "api-key", "placeholder-key")
 """Files of the keyring's directory that open the origin."""
 MAX_GIVEN = 64 << 10
 ANSWER_SECONDS = scaled(60.0)
@@ -189,7 +190,7 @@ def renew_files(settings: Settings, environ: Mapping[str, str], given: Mapping[s
     paths, control = settings.paths, (settings.users.control_uid, settings.users.control_uid)
     kept = {name: value for name, value in declared.without_secrets(environ).items() if name not in (*JWT_VARIABLES, "IDENTITY_SANDBOX_ID")}
     written = {**kept, **{name: given[name] for name in JWT_VARIABLES if name in given}}
-    declared.load(written)
+    trusted_files.check(declared.load(written))
     atomic_write.replace(paths.environ, json.dumps(written), mode=0o400, owner=control)
     atomic_write.replace(
         paths.public_environ, json.dumps(declared.without_secrets(written)), mode=0o400, owner=(os.geteuid(), os.getegid())

@@ -6,11 +6,14 @@ from contextlib import suppress
 from sandbox_server.composition.container_environ import container_environ
 from sandbox_server.composition.egress import off_reason
 from sandbox_server.composition.first import First
+from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.errors import Unavailable
+from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.egress.egress_client import EgressClient
+from sandbox_server.drivers.egress.secret_users import SecretUsers
 from sandbox_server.drivers.secrets.aws_secret_store import AwsSecretStore
-from sandbox_server.drivers.secrets.definition import SecretDefinition, SourceKind, read_definition
+from sandbox_server.drivers.secrets.definition import PlaceholderOf, SecretDefinition, SourceKind, read_definition
 from sandbox_server.drivers.secrets.onepassword import OnePassword
 from sandbox_server.drivers.secrets.sources import SecretSources, Store
 from sandbox_server.drivers.secrets.trust_files import TrustFiles
@@ -23,7 +26,7 @@ from sandbox_server.features.secrets.metrics import SecretMetrics
 from sandbox_server.features.secrets.operations import SecretOperations
 from sandbox_server.features.secrets.registry import SecretRegistry
 from sandbox_server.settings import Settings
-from sandbox_server.settings.secrets import SecretsSettings
+from sandbox_server.settings.secrets import SecretsSettings, placeholder_of
 
 _OWNER = "secrets"
 _TRUST_OWNER = "egress authority"
@@ -47,9 +50,9 @@ def build_secrets(first: First) -> tuple[ProductPart, SecretRegistry]:
     def changed(variables: Mapping[str, str]) -> None:
         machine.environment.replace(variables, _OWNER)
 
-    registry = SecretRegistry(
-        client, JsonFile(f"{settings.paths.run}/secrets.json"), declared_secrets(settings), sources.fetch, trust, changed
-    )
+    placeholders, file = placeholders_of(settings), JsonFile(f"{settings.paths.run}/secrets.json")
+    users = users_of(machine)
+    registry = SecretRegistry(client, file, declared_secrets(settings), placeholders, users, sources.fetch, trust, changed)
     machine.snapshot.when("bound", sources.forget)
     machine.snapshot.when("bound", registry.forget)
     entries, metrics = SecretEntries(first.recorder.journal), SecretMetrics()
@@ -78,4 +81,18 @@ def configured_stores(secrets: SecretsSettings) -> dict[SourceKind, Store]:
 
 def declared_secrets(settings: Settings) -> list[SecretDefinition]:
     """Return the secrets that the container's SECRETS declares, which boot has checked."""
-    return [read_definition(name, each, declared=True) for name, each in settings.secrets.declared.items()]
+    made = placeholders_of(settings)
+    return [read_definition(name, each, made, declared=True) for name, each in settings.secrets.declared.items()]
+
+
+def placeholders_of(settings: Settings) -> PlaceholderOf:
+    """Return what makes placeholders by the container's key, which a copy of the container has anew."""
+    keyring = Keyring(settings.paths.run, settings.paths.agent_run)
+    return lambda name: placeholder_of(name, keyring.placeholder_key())
+
+
+def users_of(machine: MachineParts) -> SecretUsers:
+    """Return whose connections may get values: the agent's user, the box's root, and pages in the browser by their own fields."""
+    settings = machine.settings
+    programs = {settings.agent.uid, 0} if machine.isolation.level == "box" else {settings.agent.uid}
+    return SecretUsers(frozenset(programs), settings.users.desktop_uid)

@@ -6,13 +6,14 @@ import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox_server.drivers.egress.bound_secrets import BoundSecret, SecretTable, check_value, read_secrets
 from sandbox_server.drivers.egress.echo_redaction import EchoRedactor
 from sandbox_server.drivers.egress.policy import AppProtocol, Destination, HttpRequest
 from sandbox_server.drivers.egress.secret_injection import Fields, InjectionRefused, without_fields
+from sandbox_server.drivers.egress.secret_users import SecretUsers, requester_of
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from sandbox_server.egress.flow_events import FlowEvents
 from sandbox_server.egress.request_injection import InjectedRequest, ReadBody, RequestInjection
@@ -42,21 +43,20 @@ class CredentialBroker:
         self._events = events
         self._clock = clock
         self._secrets = SecretTable()
+        self._users = SecretUsers()
         self._authority: CertificateAuthority | None = None
         self._client: ssl.SSLContext | None = None
         self._fetching: dict[str, _Fetch] = {}
         self._used: dict[str, float] = {}
         self._counts: Counter[str] = Counter()
 
-    def replace(self, document: Sequence[Mapping[str, Any]]) -> None:
-        """Put secrets in the place of all others. One without a value keeps the value that is known. Raises ValueError and others."""
-        table = read_secrets(document)
-        for secret in table:
-            known = self._secrets.get(secret.name)
-            if secret.value is None and known:
-                table.give(secret.name, known.value, known.until)
-        self._secrets = table
-        for secret in table:
+    def replace(self, document: Sequence[Mapping[str, Any]], users: SecretUsers) -> None:
+        """Put secrets, and those who may use them, in the place of all others. Raises ValueError and others.
+
+        No value is kept: one that was known may be for another binding, or from another source. One that is not given is fetched.
+        """
+        self._secrets, self._users = read_secrets(document), users
+        for secret in self._secrets:
             self._prepare(secret)
 
     def _prepare(self, secret: BoundSecret) -> None:
@@ -132,17 +132,17 @@ class CredentialBroker:
         self, destination: Destination, request: HttpRequest, target: bytes, fields: Fields, read_body: ReadBody, owner: SocketOwner | None
     ) -> InjectedRequest:
         """Put the secrets into a request that may have them, and tell of it by their names. Raises InjectionRefused."""
-        bound = self._secrets.bound_to(destination.name, destination.port)
-        injection = RequestInjection(bound, destination.name, destination.port, request, self._value_of)
+        place = destination.name, destination.port
+        requester = requester_of(owner, self._users, fields, place)
+        injection = RequestInjection(self._secrets.bound_to(*place), place, request, requester, self._value_of)
         found = await injection.inject(target, fields, read_body)
-        for names, outcome in ((found.used, "sent"), (found.unbound, "not_bound")):
-            for name in sorted(names):
-                self._tell(name, outcome, destination, request, owner)
-        if found.body is not None:
-            found = InjectedRequest(found.target, without_fields(found.fields, _EXPECT), found.body, found.used, found.unbound)
-        return found
+        for name, reason in sorted([*((name, "") for name in found.used), *found.unbound.items()]):
+            self._tell(name, reason, destination, request, owner)
+        return found if found.body is None else replace(found, fields=without_fields(found.fields, _EXPECT))
 
-    def _tell(self, name: str, outcome: str, destination: Destination, request: HttpRequest, owner: SocketOwner | None) -> None:
+    def _tell(self, name: str, withheld: str, destination: Destination, request: HttpRequest, owner: SocketOwner | None) -> None:
+        """Tell that a request got a secret, or why it did not."""
+        outcome = "not_bound" if withheld else "sent"
         self._counts[outcome] += 1
         if outcome == "sent":
             self._used[name] = round(self._clock(), 3)
@@ -150,6 +150,7 @@ class CredentialBroker:
             "secret",
             name=name,
             outcome=outcome,
+            reason=withheld,
             destination=str(destination),
             host=destination.name,
             port=destination.port,

@@ -27,6 +27,8 @@ _INFLATED = 64 << 10
 _WINDOWS = {b"gzip": 31, b"x-gzip": 31, b"deflate": 47}
 _SWITCHING = 101
 _PARTIAL_CONTENT, _IM_USED = 206, 226
+_SHARES_ANSWERS = b"access-control-"
+"""How the names of fields begin by which a server lets pages of other origins read its answer (https://fetch.spec.whatwg.org/)."""
 
 type BodyEvent = h11.Data | h11.EndOfMessage
 
@@ -87,9 +89,11 @@ class HttpExchange:
         self._redactor = redactor
         self._inflate: _Inflate | None = None
         self._problem = ""
+        self._for_page = False
 
     async def run(self, method: bytes, request: InjectedRequest) -> bool:
         """Carry both; return whether the connection became a WebSocket. Raises ExchangeFailed, OSError and h11.ProtocolError."""
+        self._for_page = request.for_page
         await self._server.say(h11.Request(method=method, target=request.target, headers=request.fields))
         upload = asyncio.get_running_loop().create_task(self._upload(request.body))
         try:
@@ -160,7 +164,9 @@ class HttpExchange:
         return without_fields(fields, frozenset((b"content-encoding", b"content-length")))
 
     def _redacted(self, fields: Fields) -> Fields:
-        return [(name, self._redactor.whole(bytes(value))) for name, value in fields]
+        """Return fields without values. What a page got with a value is not shared with pages of other origins."""
+        kept = [field for field in fields if not (self._for_page and field[0].lower().startswith(_SHARES_ANSWERS))]
+        return [(name, self._redactor.whole(bytes(value))) for name, value in kept]
 
     def _clear(self, content: bytes) -> Iterator[bytes]:
         for piece in self._inflate.feed(content) if self._inflate else (content,):

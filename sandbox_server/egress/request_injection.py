@@ -1,7 +1,7 @@
 """One request of an opened connection gets the secrets that are bound to it: in its head, its body and its signature."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sandbox_server.drivers.egress import aws_signature
@@ -17,6 +17,7 @@ from sandbox_server.drivers.egress.secret_injection import (
     usable,
     with_length,
 )
+from sandbox_server.drivers.egress.secret_users import Requester
 
 type ReadBody = Callable[[], Awaitable[bytes]]
 """Reads the whole body of the request, within a bound."""
@@ -35,16 +36,22 @@ class InjectedRequest:
     fields: Fields = field(repr=False)
     body: bytes | None = field(default=None, repr=False)
     used: frozenset[str] = frozenset()
-    unbound: frozenset[str] = frozenset()
-    """Secrets whose placeholders are in the head and stay there, because they are not bound to such a request."""
+    unbound: Mapping[str, str] = field(default_factory=dict)
+    """Why the placeholders of some secrets, by name, stay in the head."""
+    for_page: bool = False
+    """Whether a page in a browser gets the answer to a request with a value."""
 
 
 class RequestInjection:
-    """Works on one request. The secrets are those that are bound to its host."""
+    """Works on one request. The secrets are those that are bound to its host and port, which are its `place`."""
 
-    def __init__(self, secrets: Sequence[BoundSecret], host: str, port: int, request: HttpRequest, value_of: ValueOf) -> None:
-        self._places = {secret.name: secret.places(host, port, request) for secret in secrets}
+    def __init__(
+        self, secrets: Sequence[BoundSecret], place: tuple[str, int], request: HttpRequest, requester: Requester, value_of: ValueOf
+    ) -> None:
+        self._places = {secret.name: secret.places(*place, request, requester) for secret in secrets}
         self._secrets = secrets
+        self._place = place
+        self._requester = requester
         self._request = request
         self._value_of = value_of
 
@@ -67,7 +74,8 @@ class RequestInjection:
         if signer:
             used.add(signer.name)
             found = self._signed_again(values[signer.name], head.target, found, body)
-        return InjectedRequest(head.target, found, body, frozenset(used), self._unbound(target, fields))
+        for_page = bool(used) and self._requester is Requester.OWN_PAGE
+        return InjectedRequest(head.target, found, body, frozenset(used), self._unbound(target, fields), for_page)
 
     def _signer(
         self, secrets: Sequence[BoundSecret], target: bytes, fields: Fields, signed: aws_signature.AwsAuthorization, body_hash: str
@@ -107,9 +115,9 @@ class RequestInjection:
         signature = aws_signature.sign(secret.value, self._request.method, target, fields, signed, body_hash)
         return aws_signature.with_signature(fields, signed, signature)
 
-    def _unbound(self, target: bytes, fields: Fields) -> frozenset[str]:
-        return frozenset(
-            secret.name
+    def _unbound(self, target: bytes, fields: Fields) -> dict[str, str]:
+        return {
+            secret.name: secret.why_withheld(*self._place, self._requester)
             for secret in self._secrets
             if not self._places[secret.name] and mentions(secret.placeholder.encode(), target, fields)
-        )
+        }

@@ -268,8 +268,8 @@ def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in secret}
 
 
-def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Give the environment from which every process of the agent starts.
+def agent_environ(environ: Mapping[str, str], settings: Settings, placeholders: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Give the environment from which every process of the agent starts; `placeholders` are those of declared secrets, by variable.
 
     What was given to the container passes, except the sandbox's own variables: those hold keys, or say how it is guarded.
     """
@@ -284,7 +284,7 @@ def agent_environ(environ: Mapping[str, str], settings: Settings) -> dict[str, s
         **(settings.proxy.environment if settings.proxy.configured else {}),
         **passed,
         **settings.identity.environment(settings.paths.identity, passed),
-        **settings.secrets.placeholders,
+        **(placeholders or {}),
         "PATH": f"{agent.home}/.local/bin:{path}",  # where pip and npm put what the agent installs
         "HOME": agent.home,
         "USER": agent.user,

@@ -1,6 +1,6 @@
 """The variables of bound secrets, a section of `settings`, and the placeholders of those declared. Stdlib only, for the sake of boot."""
 
-import hashlib
+import hmac
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -13,9 +13,9 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 PLACEHOLDER = re.compile(r"[A-Za-z0-9_-]{12,256}")
 
 
-def placeholder_of(name: str) -> str:
-    """Return the placeholder of a secret: the same in every container, so that files with it stay right after a restore."""
-    return f"tandem_{name}_{hashlib.sha256(f'tandem placeholder {name}'.encode()).hexdigest()[:12]}"
+def placeholder_of(name: str, key: str) -> str:
+    """Return the placeholder of a secret by the container's key, so that files with it stay right after a restart and a restore."""
+    return f"tandem_{name}_{hmac.digest(key.encode(), name.encode(), 'sha256').hex()[:32]}"
 
 
 def _read_declarations(text: str) -> Secret:
@@ -75,11 +75,10 @@ class SecretsSettings:
         """The variables of the container that hold a value, which the agent does not get."""
         return frozenset(_sources(self.declared))
 
-    @property
-    def placeholders(self) -> dict[str, str]:
-        """What the agent's programs get: variables, and the placeholders in them."""
+    def placeholders(self, key: str) -> dict[str, str]:
+        """Return what the agent's programs get: variables, and the placeholders in them, by the container's key."""
         return {
-            str(each["variable"]): str(each.get("placeholder") or placeholder_of(name))
+            str(each["variable"]): str(each.get("placeholder") or placeholder_of(name, key))
             for name, each in self.declared.items()
             if each.get("variable")
         }

@@ -54,3 +54,12 @@ def test_the_directory_of_trust_is_root_s_and_trusts_nobody_yet(tmp_path: Path) 
     assert os.stat(tmp_path / "trust").st_uid == os.geteuid()
     assert (tmp_path / "trust" / "authority.pem").read_text() == ""
     assert (tmp_path / "trust" / "ca-certificates.crt").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away, which needs root")
+def test_a_file_that_the_agent_could_change_stops_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "secrets.json"
+    file.write_text(json.dumps({"A": ENTRY}))
+    os.chown(file, declared.load({}).agent.uid, 0)
+    with pytest.raises(BadSettings, match=r"SECRETS names .* could change"):
+        secrets.with_declarations({"SECRETS": str(file)})

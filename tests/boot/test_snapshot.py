@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -150,9 +151,9 @@ def test_everything_that_opens_the_origin_is_gone(settings: Settings, tmp_path: 
     for name in ("agent-keys.json", "shares.json", "secrets.json"):
         (tmp_path / name).write_text("{}")
     ring = Keyring(settings.paths.run, settings.paths.agent_run)
-    before = {ring.read(name) for name in ("session-key", "api-key", "agent-token")}
+    before = {ring.placeholder_key(), *(ring.read(name) for name in ("session-key", "api-key", "agent-token"))}
     key = renew_files(settings, ENVIRON, {})
-    after = {ring.read(name) for name in ("session-key", "api-key", "agent-token")}
+    after = {ring.placeholder_key(), *(ring.read(name) for name in ("session-key", "api-key", "agent-token"))}
     assert before.isdisjoint(after)
     assert key in after
     assert list((tmp_path / "tickets").iterdir()) == []
@@ -209,6 +210,17 @@ def test_tokens_are_taken_with_an_audience_of_the_copys_own(settings: Settings) 
     require_new(settings, ENVIRON, given, ORIGIN)
     renew_files(settings, ENVIRON, given)
     assert json.loads(Path(settings.paths.environ).read_text()) == {"TZ": "UTC", **given}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away, which needs root")
+def test_a_copy_takes_no_keys_of_tokens_that_the_agent_could_change(settings: Settings, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    keys.write_text("{}")
+    os.chown(keys, settings.agent.uid, 0)
+    before = Path(settings.paths.environ).read_text()
+    with pytest.raises(BadSettings, match=r"JWT_JWKS_FILE names .* could change"):
+        renew_files(settings, ENVIRON, {"JWT_JWKS_FILE": str(keys), "JWT_AUDIENCE": "copy-1"})
+    assert Path(settings.paths.environ).read_text() == before
 
 
 def test_a_signing_key_that_is_none_is_refused(settings: Settings) -> None:

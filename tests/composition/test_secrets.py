@@ -1,12 +1,15 @@
 """Secrets are there whatever the isolation level is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sandbox_server.composition.secrets import build_secrets, configured_stores, declared_secrets
+from sandbox_server.composition.secrets import build_secrets, configured_stores, declared_secrets, users_of
+from sandbox_server.drivers.box.isolation import IsolationLevel
 from sandbox_server.settings import load
+from sandbox_server.settings.secrets import placeholder_of
 from tests.composition.made import first
 
 
@@ -18,8 +21,19 @@ def test_its_operations_are_there(environ: dict[str, str]) -> None:
 
 def test_what_the_container_declares_is_known_from_the_start(tmp_path: Path) -> None:
     entry = {"source": {"env": "X"}, "bindings": [{"hosts": ["a.example"]}]}
-    [found] = declared_secrets(load({"SECRETS": json.dumps({"A": entry})}))
+    settings = load({"SECRETS": json.dumps({"A": entry})})
+    settings = replace(settings, paths=replace(settings.paths, run=str(tmp_path)))
+    (tmp_path / "placeholder-key").write_text("the key of the container\n")
+    [found] = declared_secrets(settings)
     assert (found.name, found.declared) == ("A", True)
+    assert found.placeholder == placeholder_of("A", "the key of the container")
+
+
+@pytest.mark.parametrize(("level", "programs"), [("box", {0, 1234}), ("users", {1234}), ("none", {1234})])
+def test_values_are_for_the_agent_s_user_and_the_box_s_root(level: IsolationLevel, programs: set[int]) -> None:
+    machine = first(USER_UID="1234").machine
+    found = users_of(replace(machine, isolation=replace(machine.isolation, level=level)))
+    assert (set(found.programs), found.browser) == (programs, 991)
 
 
 def test_stores_are_those_that_the_settings_name() -> None:

@@ -27,6 +27,7 @@ def origin(tmp_path: Path) -> tuple[First, IdentityTokens, SecretRegistry]:
     (tmp_path / "agent" / "identity").mkdir(parents=True)
     paths = Paths(run=str(tmp_path), agent_run=f"{tmp_path}/agent", recorder=f"{tmp_path}/recorder")
     first = build_first(replace(load({"SANDBOX_API_KEY": OLD, "SECRETS": DECLARED}), paths=paths))
+    (tmp_path / "placeholder-key").write_text("key-of-placeholders")
     _, registry = build_secrets(first)
     part, _ = build_identity(first.machine, first.gateway.credentials)
     build_snapshots(first)

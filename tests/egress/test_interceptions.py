@@ -27,7 +27,7 @@ async def test_a_host_that_the_policy_denies_is_not_opened(opened: SecretLab) ->
 
 async def test_a_connection_is_listed_from_its_first_request_to_its_end(opened: SecretLab) -> None:
     opened.secrets(secret())
-    await opened.ask(request(f"X: {PLACEHOLDER}"))
+    await opened.ask(request(f"Authorization: {PLACEHOLDER}"))
     begun, ended = await opened.lab.event("open"), await opened.lab.event("close")
     assert begun["id"] == ended["id"]
     assert ended["protocol"] == "tls"
@@ -44,10 +44,10 @@ async def test_a_program_that_takes_its_time_is_opened_all_the_same(opened: Secr
     await asyncio.sleep(0.05)
     async with asyncio.timeout(20):
         await writer.start_tls(opened.program, server_hostname=HOST)
-        writer.write(request(f"X: {PLACEHOLDER}"))
+        writer.write(request(f"Authorization: {PLACEHOLDER}"))
         await reader.read(-1)
         writer.close()
-    assert opened.server.fields()["x"] == VALUE
+    assert opened.server.fields()["authorization"] == VALUE
 
 
 async def test_a_program_that_says_nothing_for_long_is_not_opened_later(opened: SecretLab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from sandbox_server.drivers.egress import aws_signature
 from sandbox_server.drivers.egress.bound_secrets import BoundSecret, read_secrets
 from sandbox_server.drivers.egress.policy import HttpRequest
 from sandbox_server.drivers.egress.secret_injection import Fields
+from sandbox_server.drivers.egress.secret_users import Requester
 from sandbox_server.egress.request_injection import InjectedRequest, RequestInjection
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +36,8 @@ async def injected(secrets: list[BoundSecret], fields: Fields, body: bytes) -> I
     async def value_of(secret: BoundSecret) -> BoundSecret:
         return secret
 
-    return await RequestInjection(secrets, "a.example", 443, HttpRequest("POST", "/"), value_of).inject(b"/", fields, read)
+    injection = RequestInjection(secrets, ("a.example", 443), HttpRequest("POST", "/"), Requester.PROGRAM, value_of)
+    return await injection.inject(b"/", fields, read)
 
 
 def holds(request: InjectedRequest, body_hash: str) -> bool:

@@ -34,6 +34,8 @@ MODULES: Mapping[str, str] = {
     "test_egress_load": EGRESS,
     "test_egress_programs": EGRESS,
     "test_egress_secrets": EGRESS,
+    "test_egress_secret_levels": EGRESS,
+    "test_egress_secret_users": EGRESS,
     "test_egress_smuggling": EGRESS,
     "test_engines": ITSELF,
     "test_gvisor": ITSELF,

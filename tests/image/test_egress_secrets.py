@@ -1,56 +1,13 @@
 """Secrets in the running image: a program of the box uses an API with a placeholder, and the value is nowhere in the box."""
 
-import json
 import re
-import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 import pytest
 
-from tests.image.conftest import new_launcher
-from tests.image.container import Launcher, Sandbox, engine
+from tests.image.brokered import HOST, OTHER, VARIABLE, Brokered, brokered_sandbox
 from tests.patience import until
-from tests.refusals import assert_not_timed_out
 
-HOST, OTHER = "api.example", "other.example"
-VARIABLE = "API_TOKEN"
-SERVER = """
-import http.server, json, ssl, subprocess
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-        said = {"path": self.path, "method": self.command, "headers": dict(self.headers), "body": body}
-        with open("/tmp/heard", "a") as file:
-            file.write(json.dumps(said) + chr(10))
-        page = json.dumps(said).encode()
-        if self.path == "/page":
-            page = b"<title>page</title><form><input id=pw type=password><input id=user></form>"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html" if self.path == "/page" else "application/json")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
-
-    do_POST = do_PUT = do_DELETE = do_GET
-
-    def log_message(self, *_):
-        pass
-
-command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=peer-ca"
-command += " -addext subjectAltName=DNS:api.example,DNS:other.example"
-subprocess.run([*command.split(), "-keyout", "/tmp/key.pem", "-out", "/tmp/cert.pem"], check=True, capture_output=True)
-context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain("/tmp/cert.pem", "/tmp/key.pem")
-secure = http.server.ThreadingHTTPServer(("", 443), Handler)
-secure.socket = context.wrap_socket(secure.socket, server_side=True, do_handshake_on_connect=False)
-open("/tmp/ready", "w").close()
-secure.serve_forever()
-"""
 SCAN = """
 import os, re, sys
 wanted = [each[::-1].encode() for each in sys.argv[1:]]
@@ -92,83 +49,10 @@ print(processes > 3, files > 300, found)
 """
 
 
-@dataclass
-class Brokered:
-    """A sandbox, a host that its secrets are bound to, and the values."""
-
-    launcher: Launcher
-    sandbox: Sandbox
-    peer: str
-    token: str
-    declared: str
-
-    def heard(self) -> list[dict[str, object]]:
-        """The requests that came to the host."""
-        said = engine("exec", self.peer, "sh", "-c", "cat /tmp/heard 2>/dev/null; true").stdout
-        return [json.loads(line) for line in said.splitlines()]
-
-    def last(self) -> dict[str, object]:
-        """The last one."""
-        return self.heard()[-1]
-
-    def run(self, script: str, user: str = "gem") -> str:
-        """What a script in the box says, errors too. None of it has waited for an answer that did not come."""
-        done = self.sandbox.run("bash", "-c", script, user=user)
-        assert_not_timed_out(said := done.stdout + done.stderr)
-        return said
-
-    @cached_property
-    def placeholder(self) -> str:
-        """What programs have in the value's place."""
-        found: str = next(each["placeholder"] for each in self.listed() if each["name"] == "TOKEN")
-        return found
-
-    def listed(self) -> list[dict[str, str]]:
-        """The secrets as the API tells them."""
-        reply = self.sandbox.request("GET", "/v1/secrets")
-        assert reply.status_code == 200, reply.text
-        assert self.token not in reply.text
-        found: list[dict[str, str]] = reply.json()["data"]
-        return found
-
-    def put(self, name: str, **document: object) -> None:
-        """Define a secret."""
-        said = ""
-
-        def is_put() -> bool:  # the egress process may have been started again just now
-            nonlocal said
-            reply = self.sandbox.request("PUT", f"/v1/secrets/{name}", json=document)
-            said = reply.text
-            assert reply.status_code in (200, 503), said
-            return reply.status_code == 200
-
-        until(is_put, told=lambda: said)
-
-
 @pytest.fixture(scope="module")
 def brokered() -> Iterator[Brokered]:
     """One sandbox for all tests here."""
-    launcher = new_launcher("secrets")
-    token, declared = f"tok_{secrets.token_urlsafe(24)}", f"env-{secrets.token_hex(16)}"
-    try:
-        peer = launcher.beside(["/usr/bin/python3", "-c", SERVER], f"--network-alias={HOST}", f"--network-alias={OTHER}")
-        until(lambda: engine("exec", peer, "test", "-e", "/tmp/ready").code == 0, told=lambda: engine("logs", peer).stderr)
-        bound = {"source": {"env": VARIABLE}, "variable": VARIABLE, "bindings": [{"hosts": [HOST], "paths": ["/declared/**"]}]}
-        sandbox = launcher.start(env={"SECRETS": json.dumps({"DECLARED": bound}), VARIABLE: declared})
-        authority = engine("exec", peer, "cat", "/tmp/cert.pem").stdout
-        trusting = ("exec", "--interactive", sandbox.name, "sh", "-c", "cat >> /etc/ssl/certs/ca-certificates.crt")
-        assert engine(*trusting, stdin=authority.encode()).code == 0
-        assert (
-            engine(
-                "exec", sandbox.name, "/opt/venv/bin/supervisorctl", "-c", "/opt/tandem/supervisord/supervisord.conf", "restart", "egress"
-            ).code
-            == 0
-        )
-        found = Brokered(launcher, sandbox, peer, token, declared)
-        found.put("TOKEN", value=token, variable="TOKEN", bindings=[{"hosts": [HOST], "paths": ["/v1/**"]}], fill=[f"https://{HOST}"])
-        yield found
-    finally:
-        launcher.remove()
+    yield from brokered_sandbox()
 
 
 def test_a_program_uses_an_api_with_the_placeholder(brokered: Brokered) -> None:
@@ -252,7 +136,7 @@ def test_a_secret_is_filled_into_a_page_of_its_origin_and_no_answer_shows_it(bro
     sandbox.show(f"https://{HOST}/page")  # Chromium has run since before the authority was made
 
     def fill(selector: str) -> tuple[int, str]:
-        reply = sandbox.request("POST", "/v1/browser/page/fill_secret", json={"name": "TOKEN", "selector": selector})
+        reply = brokered.fill("TOKEN", selector)
         return reply.status_code, reply.text
 
     assert fill("#pw")[0] == 200

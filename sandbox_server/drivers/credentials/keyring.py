@@ -31,6 +31,7 @@ class Keyring:
         boot.
         """
         self._keep("session-key", control)
+        self._keep("placeholder-key", control)
         if with_api_key:
             self._keep("api-key", control)
         token = secrets.token_urlsafe(_BYTES)
@@ -46,6 +47,10 @@ class Keyring:
             return (self._run / name).read_text().strip() or None
         except FileNotFoundError:
             return None
+
+    def placeholder_key(self) -> str:
+        """Return the key by which the placeholders of secrets are made. Raises FileNotFoundError where boot made none."""
+        return (self._run / "placeholder-key").read_text().strip()
 
     def _keep(self, name: str, owner: tuple[int, int]) -> None:
         if self.read(name) is None:

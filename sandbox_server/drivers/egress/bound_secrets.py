@@ -7,13 +7,14 @@ from typing import Any
 
 from sandbox_server.drivers.egress.host_names import normal_form
 from sandbox_server.drivers.egress.policy import HttpRequest, any_path_matches
+from sandbox_server.drivers.egress.public_suffixes import is_public_suffix
+from sandbox_server.drivers.egress.secret_users import HTTPS, Requester
 
 MAX_SECRETS = 256
 MAX_VALUE = 16 << 10
 """Limit in bytes of a value."""
 MIN_VALUE = 6
 """Length of the shortest value: a shorter one occurs by chance in every answer, and could not be redacted there."""
-HTTPS = 443
 _WILDCARD = "*."
 
 
@@ -36,7 +37,7 @@ NAMED = frozenset((PlaceKind.HEADER, PlaceKind.QUERY, PlaceKind.JSON, PlaceKind.
 
 @dataclass(frozen=True, slots=True)
 class SecretPlace:
-    """A place: its kind, and the one header, parameter or JSON pointer that is meant; empty means each of them."""
+    """A place: its kind, and the one header, parameter or JSON pointer that is meant; empty means each parameter or string."""
 
     kind: PlaceKind
     name: str = ""
@@ -45,7 +46,7 @@ class SecretPlace:
         return f"{self.kind}:{self.name}" if self.name else self.kind.value
 
 
-DEFAULT_PLACES = (SecretPlace(PlaceKind.HEADER), SecretPlace(PlaceKind.BASIC))
+DEFAULT_PLACES = (SecretPlace(PlaceKind.HEADER, "Authorization"), SecretPlace(PlaceKind.BASIC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class SecretBinding:
     paths: tuple[str, ...] = ()
     """Globs of paths, as those of a policy's rule."""
     places: tuple[SecretPlace, ...] = DEFAULT_PLACES
+    browser: bool = False
+    """Whether pages of the host itself may get the value in their requests, besides the agent's programs."""
 
     def covers(self, host: str, port: int) -> bool:
         """Whether requests to a host are meant."""
@@ -68,6 +71,10 @@ class SecretBinding:
         if self.methods and request.method not in self.methods:
             return False
         return not self.paths or (not request.ambiguous and any_path_matches(self.paths, request.path.partition("?")[0]))
+
+    def serves(self, requester: Requester) -> bool:
+        """Whether requests of somebody are meant."""
+        return requester is Requester.PROGRAM or (requester is Requester.OWN_PAGE and self.browser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +88,18 @@ class BoundSecret:
     until: float | None = None
     """Seconds since the epoch after which the value is fetched again."""
 
-    def places(self, host: str, port: int, request: HttpRequest) -> frozenset[SecretPlace]:
+    def places(self, host: str, port: int, request: HttpRequest, requester: Requester) -> frozenset[SecretPlace]:
         """Return the places of a request in which it may be put."""
         return frozenset(
-            place for binding in self.bindings if binding.covers(host, port) and binding.covers_request(request) for place in binding.places
+            place for binding in self._serving(host, port, requester) if binding.covers_request(request) for place in binding.places
         )
+
+    def why_withheld(self, host: str, port: int, requester: Requester) -> str:
+        """Return why a request has no such place: who sends it, or `request` where its method or path is not bound."""
+        return "request" if any(self._serving(host, port, requester)) else requester.value
+
+    def _serving(self, host: str, port: int, requester: Requester) -> Iterator[SecretBinding]:
+        return (each for each in self.bindings if each.covers(host, port) and each.serves(requester))
 
 
 class SecretTable:
@@ -119,7 +133,7 @@ def _matches(pattern: str, host: str) -> bool:
 
 
 def parse_place(text: str) -> SecretPlace:
-    """Read `header`, `header:X-Api-Key`, `query:key`, `json:/client_secret` and the like. Raises ValueError."""
+    """Read `header:X-Api-Key`, `query:key`, `json:/client_secret` and the like. Raises ValueError."""
     kind, _, name = text.partition(":")
     try:
         found = SecretPlace(PlaceKind(kind), name)
@@ -127,6 +141,8 @@ def parse_place(text: str) -> SecretPlace:
         raise ValueError(f"a place is one of {', '.join(PlaceKind)}, not {kind[:40]!r}") from None
     if name and found.kind not in NAMED:
         raise ValueError(f"the place {kind} has no name")
+    if found.kind is PlaceKind.HEADER and not name:
+        raise ValueError("the place header names one header, such as header:X-Api-Key")
     if found.kind is PlaceKind.JSON and name and not name.startswith("/"):
         raise ValueError("the name of a place json is a JSON pointer, such as /client_secret")
     return found
@@ -141,6 +157,8 @@ def parse_host(text: str) -> tuple[str, int]:
     found = normal_form(name.removeprefix(_WILDCARD))
     if below and "." not in found:
         raise ValueError(f"{text[:80]!r} would bind a whole top-level domain")
+    if below and is_public_suffix(found):
+        raise ValueError(f"{text[:80]!r} would bind names that anybody may register")
     return (_WILDCARD if below else "") + found, int(port) if colon else HTTPS
 
 
@@ -175,9 +193,13 @@ def _secret(given: Mapping[str, Any]) -> BoundSecret:
 
 def read_binding(given: Mapping[str, Any]) -> SecretBinding:
     """Read a binding. Raises ValueError."""
+    browser = given.get("browser", False)
+    if browser not in (True, False):
+        raise ValueError("browser is true or false")
     return SecretBinding(
         tuple(parse_host(host) for host in given["hosts"]),
         tuple(given.get("methods", ())),
         tuple(given.get("paths", ())),
         tuple(parse_place(place) for place in given["places"]) if given.get("places") else DEFAULT_PLACES,
+        bool(browser),
     )

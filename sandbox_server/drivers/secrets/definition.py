@@ -1,15 +1,16 @@
 """What the owner says of a secret: where its value comes from, what it is bound to, and where it may be filled in."""
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from sandbox_server.drivers.egress.bound_secrets import SecretBinding, read_binding
+from sandbox_server.drivers.egress.bound_secrets import BODIES, SecretBinding, read_binding
 from sandbox_server.drivers.egress.host_names import normal_form
 from sandbox_server.drivers.egress.policy import any_path_matches
-from sandbox_server.settings.secrets import NAME, PLACEHOLDER, placeholder_of
+from sandbox_server.drivers.egress.secret_users import HTTPS
+from sandbox_server.settings.secrets import NAME, PLACEHOLDER
 
 MAX_BINDINGS = 16
 MAX_ENTRIES = 64
@@ -17,7 +18,11 @@ MAX_TEXT = 1024
 SECRETS_FOLDER = "/run/"
 """Where a file with a value may be: the box has a /run of its own."""
 _FIELDS = {"source", "bindings", "variable", "placeholder", "fill", "kind"}
-_BINDING = {"hosts", "methods", "paths", "places"}
+_TEXTS = {"hosts", "methods", "paths", "places"}
+_BINDING = {*_TEXTS, "browser"}
+
+type PlaceholderOf = Callable[[str], str]
+"""Returns the placeholder of a secret by its name, where the owner gives none."""
 
 
 class SourceKind(enum.StrEnum):
@@ -38,6 +43,8 @@ class SecretKind(enum.StrEnum):
     TOTP = "totp"
 
 
+_OF_THE_CONTAINER = (SourceKind.ENV, SourceKind.FILE)
+"""Sources that are given to the container, so that the API may not bind them."""
 SOURCE_FIELDS: Mapping[SourceKind, tuple[str, ...]] = {
     SourceKind.VAULT: ("mount", "path", "field"),
     SourceKind.ONEPASSWORD: ("vault", "item", "field"),
@@ -93,6 +100,15 @@ class SecretDefinition:
     declared: bool = False
     """Whether it comes from the setting SECRETS, and not from the API."""
 
+    def is_put_into_forms(self, origin: str) -> bool:
+        """Whether requests of pages of an origin get the value in their bodies, so that the page needs the placeholder alone."""
+        parts = urlsplit(origin)
+        host, port = parts.hostname or "", parts.port or HTTPS
+        return self.kind is SecretKind.TEXT and any(
+            binding.browser and binding.covers(host, port) and any(place.kind in BODIES for place in binding.places)
+            for binding in self.bindings
+        )
+
     def document(self) -> dict[str, Any]:
         """Return it as JSON, as `read_definition` takes it."""
         return {
@@ -112,11 +128,12 @@ def binding_document(binding: SecretBinding) -> dict[str, Any]:
         "methods": list(binding.methods),
         "paths": list(binding.paths),
         "places": [str(place) for place in binding.places],
+        "browser": binding.browser,
     }
 
 
-def read_definition(name: str, given: Mapping[str, Any], *, declared: bool = False) -> SecretDefinition:
-    """Read what the owner says of a secret. Raises DefinitionError."""
+def read_definition(name: str, given: Mapping[str, Any], placeholder_of: PlaceholderOf, *, declared: bool = False) -> SecretDefinition:
+    """Read what the owner says of a secret, in the container's SECRETS if it is `declared`. Raises DefinitionError."""
     if not NAME.fullmatch(name):
         raise DefinitionError("name", "is letters, digits and _, a letter first, at most 64 of them")
     if unknown := given.keys() - _FIELDS:
@@ -135,7 +152,10 @@ def read_definition(name: str, given: Mapping[str, Any], *, declared: bool = Fal
         kind = SecretKind(given.get("kind") or SecretKind.TEXT)
     except ValueError:
         raise DefinitionError("kind", f"is one of {', '.join(SecretKind)}") from None
-    return SecretDefinition(name, placeholder, bindings, _source(given.get("source")), variable, fill, kind, declared)
+    source = _source(given.get("source"))
+    if source.kind in _OF_THE_CONTAINER and not declared:
+        raise DefinitionError("source", f"{source.kind} is for secrets that the container's SECRETS declares")
+    return SecretDefinition(name, placeholder, bindings, source, variable, fill, kind, declared)
 
 
 def _text(given: Mapping[str, Any], name: str) -> str:
@@ -155,7 +175,7 @@ def _list(given: Mapping[str, Any], name: str, most: int = MAX_ENTRIES) -> Seque
 def _binding(given: object, field: str) -> SecretBinding:
     if not isinstance(given, Mapping) or given.keys() - _BINDING:
         raise DefinitionError(field, f"is an object with {', '.join(sorted(_BINDING))}")
-    for name in _BINDING:
+    for name in _TEXTS:
         if not all(isinstance(each, str) and 0 < len(each) <= MAX_TEXT for each in _list(given, name)):
             raise DefinitionError(f"{field}/{name}", "is a list of texts")
     if not given.get("hosts"):

@@ -21,6 +21,8 @@ class SecretEntries:
         if event.get("event") != "secret":
             return
         said: dict[str, Any] = {name: str(event[name])[:MAX_SHOWN] for name in ("host", "method", "path", "outcome")}
+        if event.get("reason"):
+            said["reason"] = str(event["reason"])[:MAX_SHOWN]
         self._journal.record(KIND, "system", ACTOR, event="secret", secret=str(event["name"])[:MAX_SHOWN], port=int(event["port"]), **said)
 
     def filled(self, caller: str, name: str, origin: str) -> None:

@@ -4,12 +4,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from sandbox_server.core import Call, Conflict, InvalidArgument, Model, PermissionDenied, operation
-from sandbox_server.drivers.egress.bound_secrets import BODIES, HTTPS
 from sandbox_server.drivers.secrets.definition import SecretDefinition, SecretKind
 from sandbox_server.drivers.secrets.totp import MIN_LEFT, TotpKeyError, read_key
 from sandbox_server.features.secrets.registry import SecretRegistry
@@ -65,7 +63,7 @@ class SecretFilling:
         """Fill it into the first page that has one of its origins; returns the origin, and whether it was the placeholder."""
         other: Conflict | None = None
         for origin in definition.fill:
-            hidden = _is_put_into_forms(definition, origin)
+            hidden = definition.is_put_into_forms(origin)
             value = definition.placeholder if hidden else await self._value(definition)
             try:
                 await self._drop(origin, selector, value)
@@ -91,12 +89,3 @@ class SecretFilling:
         if (left := key.seconds_left(self._clock())) < MIN_LEFT:
             await asyncio.sleep(left)
         return key.code(self._clock())
-
-
-def _is_put_into_forms(definition: SecretDefinition, origin: str) -> bool:
-    """Whether requests to an origin get the value in their bodies, so that the page needs the placeholder alone."""
-    parts = urlsplit(origin)
-    host, port = parts.hostname or "", parts.port or HTTPS
-    return definition.kind is SecretKind.TEXT and any(
-        binding.covers(host, port) and any(place.kind in BODIES for place in binding.places) for binding in definition.bindings
-    )

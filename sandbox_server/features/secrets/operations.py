@@ -14,15 +14,17 @@ type Texts = Annotated[list[Annotated[str, Field(min_length=1, max_length=1024)]
 
 class SecretRequestBinding(Model):
     hosts: Texts
-    """Names, each with a port or without (443); `*.example.com` for all names below it."""
+    """Names, each with a port or without (443); `*.example.com` for all names below it, and none that anybody may register."""
     methods: Texts = Field(default_factory=list)
     """Methods of requests that may carry it; empty: any."""
     paths: Texts = Field(default_factory=list)
     """Globs of paths that may carry it; empty: any."""
     places: Texts = Field(default_factory=list)
-    """Where the placeholder is replaced: `header`, `header:X-Api-Key`, `basic`, `query`, `query:key`, `path`, `json`,
-    `json:/pointer`, `form`, `form:name` or `sigv4`. Empty: `header` and `basic`.
+    """Where the placeholder is replaced: `header:X-Api-Key`, `basic`, `query`, `query:key`, `path`, `json`, `json:/pointer`,
+    `form`, `form:name` or `sigv4`. Empty: `header:Authorization` and `basic`.
     """
+    browser: bool = False
+    """Whether pages of the host itself may get it in their requests too, besides the agent's programs."""
 
 
 class SecretRef(Model):
@@ -32,11 +34,9 @@ class SecretRef(Model):
 
 class PutSecret(SecretRef):
     value: Annotated[SecretStr, Field(max_length=MAX_VALUE)] | None = None
-    """The value. It is never returned. Without it, one that was put before is kept."""
+    """The value. It is never returned. Without it, one that was put before is kept, if nobody new could get it."""
     source: dict[str, Any] | None = None
-    """Where else the value comes from: `{"env": "NAME"}`, `{"file": "/run/secrets/x"}`, `{"vault": {...}}`, `{"onepassword": {...}}`
-    or `{"aws": {...}}`.
-    """
+    """Where else the value comes from: `{"vault": {...}}`, `{"onepassword": {...}}` or `{"aws": {...}}`."""
     bindings: Annotated[list[SecretRequestBinding], Field(max_length=16)] = Field(default_factory=list)
     """The requests that it is put into."""
     variable: str = ""
@@ -80,7 +80,8 @@ class SecretOperations:
         """Define a secret that the agent never holds, or replace one.
 
         Programs use its placeholder. In requests to the hosts that it is bound to, the value takes the placeholder's
-        place outside of the box. The value is held in memory, and no operation returns it.
+        place outside of the box. The value is held in memory, and no operation returns it. To give one to more hosts, paths,
+        places or pages than before, give it again: without it, the answer is 400.
         """
         document = request.model_dump(exclude={"name", "value"}, exclude_none=True)
         value = request.value.get_secret_value() if request.value else None

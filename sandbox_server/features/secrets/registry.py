@@ -10,8 +10,10 @@ from typing import Any, Protocol, Self
 from sandbox_server.core import Failure, InvalidArgument, NotFound, ResourceExhausted, Tasks, Unavailable
 from sandbox_server.core.tasks import in_thread
 from sandbox_server.drivers.egress.bound_secrets import MAX_SECRETS, check_value
+from sandbox_server.drivers.egress.secret_users import SecretUsers
 from sandbox_server.drivers.secrets.definition import (
     DefinitionError,
+    PlaceholderOf,
     SecretDefinition,
     SourceKind,
     binding_document,
@@ -19,6 +21,7 @@ from sandbox_server.drivers.secrets.definition import (
     read_definition,
 )
 from sandbox_server.drivers.secrets.sources import FetchedValue, ValueUnavailable
+from sandbox_server.drivers.secrets.widening import widened
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 log = logging.getLogger(__name__)
@@ -40,7 +43,8 @@ class EgressAsk(Protocol):
 class SecretRegistry:
     """Knows the secrets; an asynchronous context manager.
 
-    `trust` is told the authority by which bound hosts are opened; `changed` gets the variables with placeholders.
+    `users` are those whose connections may get values. `trust` is told the authority by which bound hosts are opened; `changed` gets the
+    variables with placeholders.
     """
 
     def __init__(
@@ -48,16 +52,20 @@ class SecretRegistry:
         egress: EgressAsk,
         file: JsonFile,
         declared: Sequence[SecretDefinition],
+        placeholder_of: PlaceholderOf,
+        users: SecretUsers,
         fetch: Fetch,
         trust: Callable[[str], Awaitable[None]],
         changed: Callable[[Mapping[str, str]], None],
     ) -> None:
         self._egress = egress
         self._file = file
+        self._placeholder_of = placeholder_of
+        self._users = users
         self._fetch = fetch
         self._trust = trust
         self._changed = changed
-        self._definitions = {each.name: each for each in (*_stored(file), *declared)}
+        self._definitions = {each.name: each for each in (*_stored(file, placeholder_of), *declared)}
         self._values: dict[str, str] = {}
         self._used: dict[str, float] = {}
         self._changing = asyncio.Lock()
@@ -81,7 +89,10 @@ class SecretRegistry:
         raise NotFound(f"there is no secret {name!r}", name=name)
 
     async def put(self, name: str, document: Mapping[str, Any], value: str | None) -> SecretDefinition:
-        """Define a secret, or replace one. Without a value one from the API keeps its own. Raises InvalidArgument and others."""
+        """Define a secret, or replace one. Raises InvalidArgument and others.
+
+        Without a value one from the API keeps its own, unless somebody could get it whom the known definition does not give it to.
+        """
         async with self._changing:
             known = self._definitions.get(name)
             if known and known.declared:
@@ -89,15 +100,23 @@ class SecretRegistry:
             if known is None and len(self._definitions) >= MAX_SECRETS:
                 raise ResourceExhausted(f"at most {MAX_SECRETS} secrets are kept", limit=MAX_SECRETS)
             definition = self._read(name, document, value)
-            if definition.source.kind is SourceKind.API and value is None and name not in self._values:
-                raise InvalidArgument("value: is missing", field="value")
+            if definition.source.kind is SourceKind.API and value is None:
+                self._require_kept(known, definition)
             self._definitions[name] = definition
             if value is not None:
                 self._values[name] = value
             elif definition.source.kind is not SourceKind.API:
                 self._values.pop(name, None)
-            await self._apply()
+            await self._inform()
+            await self._keep()  # at last: what a restart reads is never wider than what the egress process has the value for
             return definition
+
+    def _require_kept(self, known: SecretDefinition | None, definition: SecretDefinition) -> None:
+        """Raise InvalidArgument where there is no value to keep, or the definition gives it to somebody new."""
+        if known is None or definition.name not in self._values:
+            raise InvalidArgument("value: is missing", field="value")
+        if field := widened(known, definition):
+            raise InvalidArgument(f"{field}: gives the value to more than before: give the value again", field=field)
 
     async def remove(self, name: str) -> None:
         """Forget a secret. Raises NotFound, and InvalidArgument for one that the container declares."""
@@ -106,7 +125,8 @@ class SecretRegistry:
                 raise InvalidArgument(f"{name} is declared by the container's SECRETS", field="name")
             del self._definitions[name]
             self._values.pop(name, None)
-            await self._apply()
+            await self._keep()
+            await self._inform()
 
     async def forget(self) -> None:
         """Forget every secret, those that the container declares too. The egress process is told when it starts again."""
@@ -129,10 +149,6 @@ class SecretRegistry:
     async def give(self) -> None:
         """Tell the egress process what holds; it may have been started again, as may this process."""
         async with self._changing:
-            for name, value in (await self._egress.ask("values"))["values"].items():
-                known = self._definitions.get(name)
-                if known and known.source.kind is SourceKind.API:
-                    self._values.setdefault(name, value)
             await self._give()
         authority = (await self._egress.ask("authority", make=False))["authority"]
         if authority:
@@ -153,7 +169,7 @@ class SecretRegistry:
 
     def _read(self, name: str, document: Mapping[str, Any], value: str | None) -> SecretDefinition:
         try:
-            definition = read_definition(name, document)
+            definition = read_definition(name, document, self._placeholder_of)
             others = [each for each in self._definitions.values() if each.name != name]
             check_distinct([*others, definition])
         except DefinitionError as error:
@@ -166,17 +182,26 @@ class SecretRegistry:
             raise InvalidArgument(str(error), field="value") from None
         return definition
 
-    async def _apply(self) -> None:
+    async def _keep(self) -> None:
+        """Write the definitions down for a restart."""
         kept = {name: each.document() for name, each in self._definitions.items() if not each.declared}
         await in_thread(self._file.write, kept)
+
+    async def _inform(self) -> None:
+        """Tell programs the placeholders, and the egress process everything."""
         self._tell()
         if not self._egress.off:
             await self._give()
             await self._take_authority()
 
     async def _give(self) -> None:
+        """Take the values from the API that the egress process alone knows, since this process was started, and give it all."""
+        for name, value in (await self._egress.ask("values"))["values"].items():
+            known = self._definitions.get(name)
+            if known and known.source.kind is SourceKind.API:
+                self._values.setdefault(name, value)
         bound = [each for each in self._definitions.values() if each.bindings]
-        await self._egress.ask("secrets", secrets=[self._sent(each) for each in bound])
+        await self._egress.ask("secrets", secrets=[self._sent(each) for each in bound], users=self._users.document())
 
     def _sent(self, definition: SecretDefinition) -> dict[str, object]:
         return {
@@ -219,11 +244,11 @@ class SecretRegistry:
         self._changed({each.variable: each.placeholder for each in self._definitions.values() if each.variable})
 
 
-def _stored(file: JsonFile) -> list[SecretDefinition]:
+def _stored(file: JsonFile, placeholder_of: PlaceholderOf) -> list[SecretDefinition]:
     """Read the definitions of an earlier process; one that cannot be read any more is left out."""
     try:
         kept = file.read() or {}
-        return [read_definition(name, each) for name, each in kept.items()]
+        return [read_definition(name, each, placeholder_of) for name, each in kept.items()]
     except (OSError, ValueError, AttributeError, TypeError):
         log.exception("the definitions of secrets cannot be read")
         return []

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from sandbox_server.drivers.egress.bound_secrets import HTTPS, PlaceKind
+from sandbox_server.drivers.egress.bound_secrets import PlaceKind
+from sandbox_server.drivers.egress.secret_users import HTTPS
 from sandbox_server.drivers.secrets.definition import SecretDefinition, SecretKind
 from sandbox_server.features.workload_identity.git_credentials import GitCredential
 

@@ -39,6 +39,19 @@ def test_a_restart_keeps_keys_and_renews_the_agents_token(keyring: Keyring) -> N
     assert after["agent-token"] != before["agent-token"]
 
 
+def test_the_key_of_the_placeholders_is_kept_over_a_restart_and_is_each_containers_own(keyring: Keyring, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        keyring.placeholder_key()
+    keyring.prepare(ME, ME, with_api_key=False)
+    before = keyring.placeholder_key()
+    keyring.prepare(ME, ME, with_api_key=False)
+    assert keyring.placeholder_key() == before
+    (tmp_path / "another").mkdir()
+    another = Keyring(str(tmp_path / "another"), str(tmp_path / "agent"))
+    another.prepare(ME, ME, with_api_key=False)
+    assert another.placeholder_key() != before
+
+
 def test_only_the_agents_token_is_for_its_group(keyring: Keyring, tmp_path: Path) -> None:
     keyring.prepare(ME, ME, with_api_key=True)
     assert (tmp_path / "agent/token").read_text().strip() == keyring.read("agent-token")

@@ -12,6 +12,9 @@ from sandbox_server.drivers.egress.bound_secrets import (
     read_secrets,
 )
 from sandbox_server.drivers.egress.policy import HttpRequest
+from sandbox_server.drivers.egress.secret_users import Requester
+
+PROGRAM = Requester.PROGRAM
 
 
 def secret(name: str = "a", **binding: Any) -> dict[str, Any]:
@@ -31,29 +34,29 @@ def test_a_secret_is_found_by_host_and_port() -> None:
 
 def test_a_request_gets_the_places_of_the_bindings_that_cover_it() -> None:
     found = next(iter(read_secrets([secret(methods=["GET"], paths=["/v1/**"], places=["query:k"])])))
-    assert found.places("a.example", 443, HttpRequest("GET", "/v1/x?y")) == {SecretPlace(PlaceKind.QUERY, "k")}
+    assert found.places("a.example", 443, HttpRequest("GET", "/v1/x?y"), PROGRAM) == {SecretPlace(PlaceKind.QUERY, "k")}
     for request in (
         HttpRequest("POST", "/v1/x"),
         HttpRequest("GET", "/v2"),
         HttpRequest("GET", "/v1/%2e%2e/v2"),
         HttpRequest("GET", "//v1/x"),
     ):
-        assert not found.places("a.example", 443, request)
-    assert not found.places("b.example", 443, HttpRequest("GET", "/v1/x"))
+        assert not found.places("a.example", 443, request, PROGRAM)
+    assert not found.places("b.example", 443, HttpRequest("GET", "/v1/x"), PROGRAM)
 
 
-@pytest.mark.parametrize("text", ["cookie", "basic:x", "sigv4:x", "json:key", ""])
+@pytest.mark.parametrize("text", ["header", "cookie", "basic:x", "sigv4:x", "json:key", ""])
 def test_a_malformed_place_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="place"):
         parse_place(text)
 
 
 def test_places_are_written_as_they_are_read() -> None:
-    for text in ("header", "header:X-Key", "basic", "query:key", "json:/a/b", "form:k", "path", "sigv4"):
+    for text in ("header:X-Key", "basic", "query:key", "json:/a/b", "form:k", "path", "sigv4"):
         assert str(parse_place(text)) == text
 
 
-@pytest.mark.parametrize("text", ["*.com", "a.example:x", "a.example:70000", "", "*", "127.0.0.1", "a b"])
+@pytest.mark.parametrize("text", ["*.com", "*.co.uk", "*.github.io", "a.example:x", "a.example:70000", "", "*", "127.0.0.1", "a b"])
 def test_a_malformed_host_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         parse_host(text)

@@ -24,7 +24,7 @@ def usable(*places: str, value: str = "value&=/+ é", name: str = "x") -> Usable
 
 def test_framing_fields_are_never_changed() -> None:
     fields = [(b"Host", PLACEHOLDER), (b"Connection", PLACEHOLDER), (b"X", PLACEHOLDER)]
-    head = inject_head(b"/", fields, [usable("header", value="abcdef")])
+    head = inject_head(b"/", fields, [usable("header:Host", "header:Connection", "header:X", value="abcdef")])
     assert head.fields == [(b"Host", PLACEHOLDER), (b"Connection", PLACEHOLDER), (b"X", b"abcdef")]
     assert head.used == {"x"}
 
@@ -37,7 +37,7 @@ def test_a_value_is_encoded_for_its_place() -> None:
 @pytest.mark.parametrize("value", ["a\r\nHost: evil.example", "☃☃☃☃☃☃", "nul\0nul"])
 def test_a_value_never_makes_a_second_field(value: str) -> None:
     with pytest.raises(InjectionRefused) as refused:
-        inject_head(b"/", [(b"X", PLACEHOLDER)], [usable("header", value=value)])
+        inject_head(b"/", [(b"X", PLACEHOLDER)], [usable("header:x", value=value)])
     assert value not in str(refused.value)
 
 
@@ -47,13 +47,13 @@ def test_basic_authentication_is_looked_into() -> None:
     assert not mentions(PLACEHOLDER, b"/", [(b"Authorization", b"Basic !!!")])
     head = inject_head(b"/", [(b"authorization", login)], [usable("basic")])
     assert base64.b64decode(head.fields[0][1][6:]) == "me:value&=/+ é".encode()
-    assert inject_head(b"/", [(b"authorization", login)], [usable("header")]).used == frozenset()
+    assert inject_head(b"/", [(b"authorization", login)], [usable("header:authorization")]).used == frozenset()
 
 
 def test_bodies_are_read_where_a_secret_may_be_in_them() -> None:
     assert reads_body(b"application/json; charset=utf-8", [usable("json")]) is PlaceKind.JSON
     assert reads_body(b"application/vnd.x+json", [usable("json")]) is PlaceKind.JSON
-    assert reads_body(b"application/json", [usable("header")]) is None
+    assert reads_body(b"application/json", [usable("header:authorization")]) is None
     assert reads_body(b"application/x-www-form-urlencoded", [usable("form:k")]) is PlaceKind.FORM
     assert reads_body(b"text/plain", [usable("json", "form")]) is None
 

@@ -4,10 +4,16 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.drivers.secrets import definition
-from sandbox_server.drivers.secrets.definition import SourceKind, read_definition
+from sandbox_server.drivers.secrets.definition import SecretDefinition, SourceKind, read_definition
 from sandbox_server.drivers.secrets.sources import FetchedValue, SecretSources, ValueUnavailable
 
 pytestmark = pytest.mark.anyio
+
+
+def declared(name: str, source: dict[str, object]) -> SecretDefinition:
+    return read_definition(
+        name, {"bindings": [{"hosts": ["a.example"]}], "source": source}, lambda name: f"placeholder-{name}", declared=True
+    )
 
 
 async def fetched(source: dict[str, object], *, until: float | None = None) -> FetchedValue:
@@ -15,7 +21,7 @@ async def fetched(source: dict[str, object], *, until: float | None = None) -> F
         return FetchedValue(f"of {place['path']}", until)
 
     sources = SecretSources({"X": "of the environment"}, {SourceKind.VAULT: store}, 60.0, lambda: 1000.0)
-    return await sources.fetch(read_definition("A", {"bindings": [{"hosts": ["a.example"]}], "source": source}))
+    return await sources.fetch(declared("A", source))
 
 
 async def test_a_value_comes_from_the_environment_once() -> None:
@@ -47,7 +53,7 @@ async def test_no_representation_shows_a_value() -> None:
 
 async def test_forgotten_sources_give_nothing() -> None:
     sources = SecretSources({"TOKEN": "x"}, {}, 60)
-    definition = read_definition("TOKEN", {"source": {"env": "TOKEN"}, "bindings": [{"hosts": ["a.example"]}]})
+    definition = declared("TOKEN", {"env": "TOKEN"})
     assert (await sources.fetch(definition)).value == "x"
     sources.forget()
     with pytest.raises(ValueUnavailable):

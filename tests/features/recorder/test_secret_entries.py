@@ -29,3 +29,12 @@ def test_a_fill_is_recorded_with_who_asked_for_it() -> None:
     assert journal.entries == [
         {"kind": "egress", "by": "agent-1", "event": "secret", "secret": "T", "origin": "https://a.example", "outcome": "filled"}
     ]
+
+
+def test_a_request_that_got_none_is_recorded_with_the_reason() -> None:
+    journal = Journal()
+    entries = SecretEntries(journal)  # type: ignore[arg-type]
+    event = {"event": "secret", "name": "T", "host": "a.example", "port": 443, "method": "GET", "path": "/"}
+    entries.hear({**event, "outcome": "not_bound", "reason": "other_origin"})
+    entries.hear({**event, "outcome": "sent", "reason": ""})
+    assert [(entry["outcome"], entry.get("reason")) for entry in journal.entries] == [("not_bound", "other_origin"), ("sent", None)]

@@ -13,9 +13,16 @@ from sandbox_server.egress.credential_broker import CredentialBroker
 from sandbox_server.egress.flow_events import FlowEvents
 from sandbox_server.egress.secret_operations import secret_operations
 from sandbox_server.features.secrets.registry import SecretRegistry
+from sandbox_server.settings.secrets import placeholder_of
+from tests.secret_servers import USERS
 
 BOUND = {"bindings": [{"hosts": ["a.example"]}]}
 VALUE = "the-real-value"
+
+
+def placeholder(name: str) -> str:
+    """The placeholder of a secret in this container."""
+    return placeholder_of(name, "the key of the container")
 
 
 class Egress:
@@ -49,8 +56,8 @@ class RegistryLab:
 
     def made(self) -> SecretRegistry:
         """A registry, as another process has it."""
-        declared = [read_definition("DECLARED", {**BOUND, "source": {"env": "X"}, "variable": "X"}, declared=True)]
-        return SecretRegistry(self.egress, self.file, declared, self.fetch, self.trust, self.change)
+        declared = [read_definition("DECLARED", {**BOUND, "source": {"env": "X"}, "variable": "X"}, placeholder, declared=True)]
+        return SecretRegistry(self.egress, self.file, declared, placeholder, USERS, self.fetch, self.trust, self.change)
 
     async def fetch(self, definition: SecretDefinition) -> FetchedValue:
         """Get the value of a source."""

@@ -10,6 +10,7 @@ from tests.features.secrets.conftest import VALUE, RegistryLab
 
 pytestmark = pytest.mark.anyio
 AGENT = Caller("agent-1", frozenset({"browser"}))
+IN_FORMS = {"hosts": ["a.example"], "places": ["form:password"], "browser": True}
 KEY = base64.b32encode(b"12345678901234567890").decode()
 
 
@@ -49,9 +50,16 @@ async def test_the_value_goes_into_a_page_of_an_origin_that_is_allowed(lab: Regi
 
 async def test_where_the_form_gets_it_on_its_way_out_the_page_has_the_placeholder(lab: RegistryLab) -> None:
     page = Page()
-    found = await filled(lab, page, fill=["https://a.example"], bindings=[{"hosts": ["a.example"], "places": ["form:password"]}])
+    found = await filled(lab, page, fill=["https://a.example"], bindings=[IN_FORMS])
     assert found.placeholder
     assert page.dropped == [("#pw", lab.registry.get("P").placeholder)]
+
+
+async def test_without_the_word_that_pages_may_the_page_has_the_value(lab: RegistryLab) -> None:
+    page = Page()
+    found = await filled(lab, page, fill=["https://a.example"], bindings=[{**IN_FORMS, "browser": False}])
+    assert not found.placeholder
+    assert page.dropped == [("#pw", VALUE)]
 
 
 async def test_the_key_of_one_time_passwords_becomes_the_code(lab: RegistryLab) -> None:

@@ -1,10 +1,11 @@
 import pytest
 
 from sandbox_server.core import InvalidArgument, NotFound, ResourceExhausted, Unavailable
+from sandbox_server.drivers.egress.secret_users import SecretUsers
 from sandbox_server.features.secrets import registry as module
-from sandbox_server.settings.secrets import placeholder_of
-from tests.features.secrets.conftest import BOUND, VALUE, RegistryLab
+from tests.features.secrets.conftest import BOUND, VALUE, RegistryLab, placeholder
 from tests.patience import eventually
+from tests.secret_servers import USERS
 from tests.threads import Held, left_in_the_middle
 
 pytestmark = pytest.mark.anyio
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_secret_reaches_the_egress_process_and_its_placeholder_the_programs(lab: RegistryLab) -> None:
     await lab.registry.put("A", {**BOUND, "variable": "TOKEN"}, VALUE)
     assert lab.egress.broker.values() == {"A": VALUE}
-    assert lab.variables == {"X": placeholder_of("DECLARED"), "TOKEN": placeholder_of("A")}
+    assert lab.variables == {"X": placeholder("DECLARED"), "TOKEN": placeholder("A")}
     assert lab.trusted[-1] == lab.egress.broker.authority().pem
     assert VALUE not in lab.path.read_text()
     assert VALUE not in str(lab.registry.listed())
@@ -66,7 +67,9 @@ async def test_what_the_container_declares_is_not_changed(lab: RegistryLab) -> N
         ({}, VALUE, "bindings"),
         (BOUND, "a\r\nb: cccc", "value"),
         (BOUND, "short", "value"),
-        ({**BOUND, "source": {"env": "X"}}, VALUE, "value"),
+        ({**BOUND, "source": {"vault": {"path": "x"}}}, VALUE, "value"),
+        ({**BOUND, "source": {"env": "SANDBOX_API_KEY"}}, VALUE, "source"),
+        ({**BOUND, "source": {"file": "/run/sandbox/api-key"}}, VALUE, "source"),
         ({**BOUND, "variable": "X"}, VALUE, "variable"),
     ],
 )
@@ -116,3 +119,62 @@ async def test_who_leaves_while_secrets_are_kept_lets_nobody_write_beside_that(
     leaving = lab.registry.put("A", BOUND, VALUE) if first == "put" else lab.registry.forget()
     await left_in_the_middle(leaving, lab.registry.put("B", BOUND, VALUE), held)
     assert list(lab.file.read()) == (["A", "B"] if first == "put" else ["B"])
+
+
+async def test_without_its_value_a_secret_is_given_to_nobody_new(lab: RegistryLab) -> None:
+    await lab.registry.put("A", {**BOUND, "fill": ["https://a.example"]}, VALUE)
+    elsewhere = [{"hosts": ["evil.example"]}]
+    for document, field in (
+        ({"bindings": elsewhere}, "bindings/0"),
+        ({"bindings": [*BOUND["bindings"], *elsewhere]}, "bindings/1"),
+        ({"fill": ["https://evil.example"]}, "fill"),
+        ({**BOUND, "kind": "totp"}, "kind"),
+    ):
+        with pytest.raises(InvalidArgument, match="give the value again") as refused:
+            await lab.registry.put("A", document, None)
+        assert refused.value.details["field"] == field
+    assert [binding.hosts for binding in lab.registry.get("A").bindings] == [(("a.example", 443),)]
+    assert lab.egress.broker.values() == {"A": VALUE}
+    await lab.registry.put("A", {"bindings": elsewhere}, "the-value-again")
+    assert lab.egress.broker.values() == {"A": "the-value-again"}
+
+
+async def test_a_value_is_not_kept_over_a_change_of_its_source(lab: RegistryLab) -> None:
+    await lab.registry.put("A", BOUND, VALUE)
+    elsewhere = {"bindings": [{"hosts": ["evil.example"]}]}
+    await lab.registry.put("A", {**elsewhere, "source": {"vault": {"path": "x"}}}, None)
+    assert lab.egress.broker.values() == {}
+    with pytest.raises(InvalidArgument, match="value: is missing"):
+        await lab.registry.put("A", elsewhere, None)
+
+
+async def test_a_secret_that_is_put_before_the_values_came_back_loses_none(lab: RegistryLab) -> None:
+    await lab.registry.put("A", BOUND, VALUE)
+    another = lab.made()
+    await another.put("B", BOUND, "the-value-of-b")
+    assert lab.egress.broker.values() == {"A": VALUE, "B": "the-value-of-b"}
+
+
+async def test_a_restart_binds_no_value_to_what_it_was_not_given_for(lab: RegistryLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    await lab.registry.put("A", BOUND, VALUE)
+    answers = lab.egress.ask
+
+    async def is_away(op: str, **fields: object) -> dict[str, object]:
+        if op == "secrets":
+            raise Unavailable("the egress process does not answer")
+        return await answers(op, **fields)
+
+    monkeypatch.setattr(lab.egress, "ask", is_away)
+    with pytest.raises(Unavailable):
+        await lab.registry.put("A", {"bindings": [{"hosts": ["evil.example"]}]}, "a-value-to-be-lost")
+    monkeypatch.setattr(lab.egress, "ask", answers)
+    another = lab.made()
+    await another.give()
+    assert await another.value("A") == VALUE
+    assert [binding.hosts for binding in another.get("A").bindings] == [(("a.example", 443),)]
+
+
+async def test_the_egress_process_is_told_whose_connections_get_values(lab: RegistryLab) -> None:
+    assert lab.egress.broker._users == SecretUsers()
+    await lab.registry.give()
+    assert lab.egress.broker._users == USERS

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.anyio
 
 def secret(name: str, *hosts: str, **more: Any) -> SecretDefinition:
     binding = {"hosts": list(hosts), **({"places": more.pop("places")} if "places" in more else {})}
-    return read_definition(name, {"bindings": [binding], **more})
+    return read_definition(name, {"bindings": [binding], **more}, lambda name: f"placeholder-{name}")
 
 
 SECRETS = [
-    secret("header_only", "git.example", places=["header"]),
+    secret("header_only", "git.example", places=["header:X-Key"]),
     secret("code", "git.example", kind="totp"),
     secret("git", "git.example", "other.example:8443"),
     secret("below", "*.forge.example"),
