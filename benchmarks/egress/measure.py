@@ -51,8 +51,8 @@ class Egress:
         Path(self.control).unlink(missing_ok=True)
         made = box.namespace
         arguments = ["--policy", str(folder / "policy.json"), "--names", str(folder / "names"), "--control", self.control]
-        for option, fds in (("--connections", made.connections), ("--packets", made.packets), ("--queries", made.queries)):
-            arguments += [word for fd in fds for word in (option, str(fd))]
+        for option in ("connections", "packets", "queries", "owners"):
+            arguments += [word for fd in getattr(made, option) for word in (f"--{option}", str(fd))]
         self._process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *arguments], env={"PYTHONPATH": ROOT, **environ}, pass_fds=made.descriptors
         )

@@ -16,6 +16,8 @@ from sandbox_server.drivers.egress.certificate_authority import CertificateAutho
 from tests.egress_namespaces import NetworkBox
 
 PORT, CONNECTIONS, REQUESTS = 9443, 50, 200
+AGENT, BROWSER = 1000, 991
+"""Users: of the program in the box, and of nobody here."""
 PASSED, OPENED = "passed.example", "opened.example"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 CLIENT = """
@@ -104,7 +106,8 @@ def measure(folder: Path, outside: Path, inside: Path) -> dict[str, dict[str, fl
         figures["passed"] = json.loads(box.python(CLIENT, PASSED, PASSED, str(PORT), str(outside), *amounts, "x"))
         before = egress.memory
         bound = {"hosts": [f"{OPENED}:{PORT}"]}
-        egress.ask("secrets", secrets=[{"name": "T", "placeholder": "tandem_T_0000000000", "value": "a-secret-value", "bindings": [bound]}])
+        secret = {"name": "T", "placeholder": "tandem_T_0000000000", "value": "a-secret-value", "bindings": [bound]}
+        egress.ask("secrets", secrets=[secret], users={"programs": [AGENT], "browser": BROWSER})
         inside.write_text(egress.ask("authority")["authority"])
         inside.chmod(0o644)
         figures["opened"] = json.loads(box.python(CLIENT, OPENED, OPENED, str(PORT), str(inside), *amounts, "tandem_T_0000000000"))
