@@ -124,12 +124,11 @@ def _prepare_keys(settings: Settings) -> str:
     """Make the sandbox's own secrets; returns the key of the placeholders."""
     auth = settings.auth
     configured = auth.api_key or auth.jwt_public_key or auth.jwks_url or auth.jwks_file
+    control = (settings.users.control_uid, settings.users.control_uid)
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
-    keyring.prepare(
-        (settings.users.control_uid, settings.users.control_uid),
-        (settings.agent.uid, settings.agent.gid),
-        with_api_key=auth.mode == "on" and not configured,
-    )
+    keyring.prepare(control, (settings.agent.uid, settings.agent.gid), with_api_key=auth.mode == "on" and not configured)
+    if auth.mode == "on":
+        keyring.keep_agent_key(control, auth.agent_key.reveal() if auth.agent_key else None)
     return keyring.placeholder_key()
 
 

@@ -31,9 +31,11 @@ PROGRAMS = ("gateway", "box-gateway", "mcp", "stream", "egress")
 FIRST = ("gateway", "box-gateway", "egress")
 """Of those, what answers calls. The others take seconds of the processor for their start."""
 JWT_VARIABLES = ("JWT_PUBLIC_KEY", "JWT_JWKS_URL", "JWT_JWKS_FILE", "JWT_AUDIENCE", "JWT_ISSUER")
-FIELDS = frozenset({"sandbox_id", "api_key", "identity_key", *JWT_VARIABLES})
+FIELDS = frozenset({"sandbox_id", "api_key", "agent_key", "identity_key", *JWT_VARIABLES})
 """What `bind` may be given."""
-DERIVED = ("agent-keys.json", "shares.json", "revoked.json", "secrets.json", "session-key", "api-key", "placeholder-key")
+KEYS = frozenset({"api_key", "agent_key"})
+"""Of those, what opens the API."""
+DERIVED = ("agent-keys.json", "shares.json", "revoked.json", "secrets.json", "session-key", "api-key", "agent-key", "placeholder-key")
 """Files of the keyring's directory that open the origin."""
 MAX_GIVEN = 64 << 10
 ANSWER_SECONDS = scaled(60.0)
@@ -125,7 +127,7 @@ def release(settings: Settings, programs: Programs, token: str) -> dict[str, obj
 
 
 def bind(settings: Settings, programs: Programs, given: Mapping[str, str]) -> dict[str, object]:
-    """Become another computer. Returns its id and key. Raises Refused where a part of the identity is the origin's."""
+    """Become another computer. Returns its id and keys. Raises Refused where a part of the identity is the origin's."""
     status = ask(settings, "status")
     if status["snapshot"] is None:
         raise Refused("not prepared for a snapshot: an origin keeps its identity, and a copy is bound once")
@@ -134,7 +136,7 @@ def bind(settings: Settings, programs: Programs, given: Mapping[str, str]) -> di
     key = renew_files(settings, environ, given)
     bound = ask(settings, "bind")
     open_again(settings, programs)
-    return {**bound, "api_key": key}
+    return {**bound, "api_key": key, "agent_key": Keyring(settings.paths.run, settings.paths.agent_run).read("agent-key")}
 
 
 def open_again(settings: Settings, programs: Programs, seconds: float = GATEWAY_SECONDS) -> None:
@@ -167,13 +169,16 @@ def read(file: BinaryIO) -> dict[str, str]:
 
 def require_new(settings: Settings, environ: Mapping[str, str], given: Mapping[str, str], origin: str) -> None:
     """Raise Refused where what is given would open the origin as well, or be taken for it."""
-    key = given.get("api_key")
-    if key is not None and len(key) < MIN_KEY_CHARS:
-        raise Refused(f"api_key has less than {MIN_KEY_CHARS} characters")
     ring = Keyring(settings.paths.run, settings.paths.agent_run)
-    old = {environ.get("SANDBOX_API_KEY", "").strip(), *(ring.read(name) for name in ("api-key", "agent-token", "session-key"))}
-    if key is not None and key.strip() in old:
-        raise Refused("api_key is the origin's")
+    configured = {environ.get(name, "").strip() for name in ("SANDBOX_API_KEY", "SANDBOX_AGENT_KEY")}
+    old = configured | {ring.read(name) for name in ("api-key", "agent-key", "agent-token", "session-key")}
+    for name in KEYS & given.keys():
+        if len(given[name]) < MIN_KEY_CHARS:
+            raise Refused(f"{name} has less than {MIN_KEY_CHARS} characters")
+        if given[name].strip() in old:
+            raise Refused(f"{name} is the origin's")
+    if "agent_key" in given and given["agent_key"].strip() == given.get("api_key", "").strip():
+        raise Refused("agent_key is api_key: the agent would be the owner")
     if given.get("sandbox_id") == origin:
         raise Refused("sandbox_id is the origin's")
     audience = given.get("JWT_AUDIENCE")
@@ -202,6 +207,8 @@ def renew_files(settings: Settings, environ: Mapping[str, str], given: Mapping[s
     if "api_key" in given:
         atomic_write.replace(f"{paths.run}/api-key", f"{given['api_key']}\n", owner=control)
     ring.prepare(control, (settings.agent.uid, settings.agent.gid), with_api_key=settings.auth.mode == "on")
+    if settings.auth.mode == "on":
+        ring.keep_agent_key(control, given.get("agent_key"))
     _renew_identity(settings, given, control)
     return ring.read("api-key")
 

@@ -20,6 +20,7 @@ from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import Auth, Credentials, SessionGuard, SignInSessions
 from sandbox_server.features.auth.agent_keys import AgentKeyList
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
+from sandbox_server.features.auth.credentials import KEY_SCOPES
 from sandbox_server.features.auth.invitations import Invitations
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.features.control.lease_keeper import LeaseKeeper
@@ -57,8 +58,9 @@ def build_gateway(machine: MachineParts, keeper: LeaseKeeper, is_asked: Callable
     of_box = {"box-gateway": paths.socket("box-gateway")} if machine.has_own_network else {}
     health = Health(ComponentSockets(component_sockets(machine.settings) | of_box), audit, machine.liveness)
     sessions = SignInSessions(machine.revoked, keeper.expel)
-    keys = AgentKeys(JsonFile(f"{paths.run}/agent-keys.json"))
-    invitations = Invitations(Tickets(Keyring(paths.run, paths.agent_run).tickets))
+    keyring = Keyring(paths.run, paths.agent_run)
+    keys = AgentKeys(JsonFile(f"{paths.run}/agent-keys.json"), of_boot=keyring.agent_key, scopes=KEY_SCOPES)
+    invitations = Invitations(Tickets(keyring.tickets))
     task_calls = TaskCalls()
     credentials = credentials_of(machine, is_asked, keys, task_calls)
     features = (authentication(machine, keeper, credentials), sessions, AgentKeyList(keys), invitations, health)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from sandbox_server.composition.first import First
-from sandbox_server.core.dispatch import Guard, require_scope, require_tool
+from sandbox_server.core.dispatch import Guard, require_decider, require_scope, require_tool
 from sandbox_server.features.browser.desktop_guard import DesktopGuard
 from sandbox_server.features.browser.lane_guard import only_main
 from sandbox_server.features.profiles.guard import ProfileGuard
@@ -20,6 +20,7 @@ def guards_of(first: First, browser_hints: Guard | None = None, egress_hints: Gu
         SnapshotGuard(first.machine.snapshot),  # before anything is decided by what another computer has as well
         first.gateway.session_guard,  # an ended session has no rights to check
         require_scope,  # before anything that a caller without the scope could learn from
+        require_decider,  # what the scope allows to people alone
         require_tool,  # narrows what the scope allows
         only_main,  # before a person is asked about a call that would act on other pages than meant
         DesktopGuard(first.machine.settings.components),  # what can never run here asks no person

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sandbox_server.core.errors import InvalidArgument, PermissionDenied
+from sandbox_server.core.errors import InvalidArgument, PermissionDenied, left_to_people
 from sandbox_server.core.operation import Operation
 from sandbox_server.core.results import Call, Event, NullCounts
 from sandbox_server.core.tool_allow_list import names_one
@@ -92,6 +92,13 @@ async def require_scope(operation: Operation, request: BaseModel | None, call: C
     return await proceed()
 
 
+async def require_decider(operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
+    """Guard: what decides for people is done by people, and with the owner's key."""
+    if operation.spec.decides and not call.caller.decides:
+        raise left_to_people(operation.name)
+    return await proceed()
+
+
 async def require_tool(operation: Operation, request: BaseModel | None, call: Call, proceed: Proceed) -> object:
     """Guard: a caller whose token names tools may use only those operations, on every surface."""
     spec = operation.spec
@@ -100,7 +107,7 @@ async def require_tool(operation: Operation, request: BaseModel | None, call: Ca
     return await proceed()
 
 
-RIGHTS: tuple[Guard, ...] = (require_scope, require_tool)
+RIGHTS: tuple[Guard, ...] = (require_scope, require_decider, require_tool)
 """The guards that need no fields."""
 
 

@@ -54,6 +54,15 @@ class PermissionDenied(Failure):
     kind = "permission_denied"
 
 
+def left_to_people(what: str) -> PermissionDenied:
+    """Return the refusal of what decides for people, to a program."""
+    return PermissionDenied(
+        f"{what} is left to people: no key or token of a program may, whatever its scopes",
+        hint="Ask a person with request_human. A person signs in, or has a token with the claim actor: person; a backend has the owner's key.",
+        reason="left_to_people",
+    )
+
+
 class NotFound(Failure):
     """The named thing does not exist."""
 

@@ -23,7 +23,8 @@ EXPIRES = "x-sandbox-expires"
 """The end of the caller's credential, in whole seconds since the epoch; empty if it does not expire."""
 HANDOFF = "x-sandbox-handoff"
 """The handoff whose link the caller used; empty if there is none."""
-PERSON = "person"
+PERSON, OWNER, AGENT = "person", "owner", "agent"
+"""What a caller is by `ACTOR`. `owner`: a program that has the owner's key, or anyone at all while authentication is off."""
 SERVER = "server"
 """The scope of the sandbox's own processes, in addition to their caller's scopes. No credential grants it."""
 
@@ -50,6 +51,13 @@ class Caller:
     """The lanes of the browser that the caller's token names, if any. The caller may then be in no other, and not in `main`."""
     person: bool = False
     """Whether the caller is a person: a signed-in browser, or a token that says so."""
+    owner: bool = False
+    """Whether the caller is a program that has the owner's key."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether the caller may decide for people: make a person, end a question, change a policy. No other program may."""
+        return self.person or self.owner
 
     def may(self, scope: str) -> bool:
         """Whether this caller holds `scope`."""
@@ -60,7 +68,7 @@ class Caller:
         return {
             CALLER.title(): self.name,
             SCOPES.title(): " ".join(sorted(self.scopes)),
-            ACTOR.title(): PERSON if self.person else "agent",
+            ACTOR.title(): PERSON if self.person else OWNER if self.owner else AGENT,
             TOOLS.title(): header_of(self.tools),
             PROFILES.title(): header_of(self.profiles),
             LANES.title(): header_of(self.lanes),
@@ -74,7 +82,8 @@ class Caller:
             return None
         scopes = frozenset(headers.get(SCOPES, "").split())
         tools, profiles, lanes = (read_header(headers.get(limit)) for limit in (TOOLS, PROFILES, LANES))
-        return cls(name, scopes, tools, profiles, lanes, person=headers.get(ACTOR) == PERSON)
+        actor = headers.get(ACTOR)
+        return cls(name, scopes, tools, profiles, lanes, person=actor == PERSON, owner=actor == OWNER)
 
 
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:

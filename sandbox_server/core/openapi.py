@@ -25,7 +25,7 @@ def document(
 
     An `operationId` is unique in the document; `x-name` is the name within the tag, by which the command line calls the operation.
     `x-scope`, `x-tool`, `x-aliases` and a tag's `x-words` carry what the MCP surface, the command line and the reference page need beside
-    the standard keys.
+    the standard keys. `x-decides` is true for what no program may call, but for one that has the owner's key.
     """
     described = [operation for operation in operations if not operation.spec.socket]
     models = sorted(
@@ -94,6 +94,7 @@ def _entry(operation: Operation, schemas: dict[type[BaseModel], dict[str, Any]],
         "x-tool": spec.tool,
         "x-idempotent": spec.tool and spec.idempotent,
         "x-open-world": spec.tool and spec.open_world,
+        "x-decides": spec.decides,
         "x-page-text": spec.page_text,
         "x-aliases": list(spec.aliases),
         "x-body": spec.whole_body,

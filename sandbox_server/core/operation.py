@@ -62,6 +62,8 @@ class Spec:
     """Whether the result has text that a page or a document wrote."""
     risky: Callable[[Any], bool] | None = None
     """Whether a request may destroy more than its caller means; None if no request does."""
+    decides: bool = False
+    """Whether a call decides for people. A program may make none, whatever its scopes, but for one that has the owner's key."""
     acts: tuple[Reach, ...] = ()
     """What a call acts on that a person may hold. The caller needs all of it."""
     shows: bool = False
@@ -130,6 +132,7 @@ def operation(
     open_world: bool | None = None,
     page_text: bool = False,
     risky: Callable[[Any], bool] | None = None,
+    decides: bool = False,
     acts: Reach | tuple[Reach, ...] = (),
     shows: bool | None = None,
     ends_with_client: bool = False,
@@ -146,6 +149,8 @@ def operation(
     - `form`: the model of a multipart body.
     - `media_type`: the media type, or types, of an answer of bytes.
     - `message`: the envelope's message on success.
+    - `decides`: whether a call decides for people: it makes a person, pauses or lets on the agent, or changes a policy. No program may make
+      it, whatever its scopes, but for one that has the owner's key.
     - `acts`: what the operation acts on that a person may hold. If a person does, the call is refused or waits.
     - `shows`: whether the result shows anything of the screen or the pages, which private mode hides. The default is true for the scope
       `browser`.
@@ -183,6 +188,7 @@ def operation(
             open_world=scope in OPEN_SCOPES if open_world is None else open_world,
             page_text=page_text,
             risky=risky,
+            decides=decides,
             acts=(acts,) if isinstance(acts, str) else acts,
             shows=scope == "browser" if shows is None else shows,
             ends_with_client=ends_with_client,

@@ -54,7 +54,13 @@ class AuthSettings:
         "SANDBOX_API_KEY",
         SECRET,
         None,
-        "A key with all scopes. With neither it nor a JWT key, boot makes one.",
+        "The owner's key: everything. No agent gets it. With neither it nor a JWT key, boot makes one.",
+    )
+    agent_key: Secret | None = variable(
+        "SANDBOX_AGENT_KEY",
+        SECRET,
+        None,
+        "The key for your agent: everything but `admin`, and nothing that is left to people. Without it, boot makes one.",
     )
     jwt_public_key: Secret | None = variable(
         "JWT_PUBLIC_KEY",
@@ -102,3 +108,8 @@ class AuthSettings:
         (),
         "Origins of other sites whose pages may frame ours and call the API from a browser, with a credential of their own.",
     )
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if an agent would be the owner."""
+        if self.agent_key and self.api_key and self.agent_key.reveal() == self.api_key.reveal():
+            raise ValueError("SANDBOX_AGENT_KEY is the same as SANDBOX_API_KEY: the agent would have the owner's key")

@@ -254,3 +254,26 @@ def test_who_may_not_read_the_settings_is_told_so_without_a_traceback(error: Exc
 
     with pytest.raises(SystemExit, match="sandbox snapshot: "):
         snapshot.run("bind", refused, token="", given=io.BytesIO())
+
+
+def test_the_agents_key_of_the_origin_is_gone_and_the_copy_has_its_own(settings: Settings, api: Api) -> None:
+    ring = Keyring(settings.paths.run, settings.paths.agent_run)
+    ring.keep_agent_key((os.getuid(), os.getgid()), None)
+    old, api.snapshot = ring.read("agent-key"), "s-1"
+    told = bind(settings, Supervisor(), {})
+    assert told["agent_key"] == ring.read("agent-key")
+    assert told["agent_key"] not in (None, old, told["api_key"])
+
+
+def test_a_copy_takes_the_agents_key_that_is_given_and_neither_the_origins_nor_the_owners(settings: Settings) -> None:
+    ring = Keyring(settings.paths.run, settings.paths.agent_run)
+    ring.keep_agent_key((os.getuid(), os.getgid()), None)
+    of_setting = {**ENVIRON, "SANDBOX_AGENT_KEY": "a-key-of-the-settings"}
+    for wrong in (ring.read("agent-key"), "a-key-of-the-settings", "short"):
+        with pytest.raises(Refused, match="agent_key"):
+            require_new(settings, of_setting, {"agent_key": str(wrong)}, ORIGIN)
+    with pytest.raises(Refused, match="agent_key is api_key"):
+        require_new(settings, ENVIRON, {"agent_key": NEW, "api_key": NEW}, ORIGIN)
+    require_new(settings, ENVIRON, {"agent_key": NEW}, ORIGIN)
+    renew_files(settings, ENVIRON, {"agent_key": NEW})
+    assert ring.read("agent-key") == NEW

@@ -93,7 +93,7 @@ def client() -> Iterator[dict[str, str]]:
 
 def shows(sandbox: Sandbox, name: str, python: str = sys.executable, **variables: str) -> None:
     """Run an example, and look for what it is to write."""
-    environment = os.environ | {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key} | variables
+    environment = os.environ | {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.for_agent().api_key} | variables
     done = subprocess.run([python, EXAMPLES / name], env=environment, capture_output=True, text=True, timeout=180, check=False)
 
     assert done.returncode == 0, done.stderr
@@ -184,7 +184,7 @@ def site(sandbox: Sandbox) -> str:
 
 
 def test_the_output_that_is_followed_comes_once_and_in_order(sandbox: Sandbox) -> None:
-    environment = os.environ | {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key}
+    environment = os.environ | {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.for_agent().api_key}
     done = subprocess.run(
         [sys.executable, EXAMPLES / "follow_output.py"], env=environment, capture_output=True, text=True, timeout=60, check=True
     )

@@ -31,7 +31,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 def run(sandbox: Sandbox, program: str, python: str = sys.executable, **variables: str) -> str:
     """Run a program of a page against the sandbox, and give what it wrote."""
-    environment = os.environ | {"SANDBOX_API_KEY": sandbox.api_key} | variables
+    environment = os.environ | {"SANDBOX_API_KEY": sandbox.for_agent().api_key} | variables
     words = [python, "-c", program.replace(HERE, sandbox.base_url)]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -79,7 +79,7 @@ def test_the_clients_of_other_projects_work_as_they_stand(sandbox: Sandbox) -> N
 def test_the_address_and_the_header_for_claude_code_open_mcp(sandbox: Sandbox, page: str) -> None:
     found = re.search(r"claude mcp add --transport http (.+?\")(?:`|\n)", (ROOT / page).read_text("utf-8"))
     assert found
-    _, url, option, header = shlex.split(found[1].replace("$SANDBOX_API_KEY", sandbox.api_key))
+    _, url, option, header = shlex.split(found[1].replace("$SANDBOX_API_KEY", sandbox.for_agent().api_key))
     name, _, value = header.partition(": ")
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     answer = httpx.post(url.replace(HERE, sandbox.base_url), json=listing, headers={name: value}, timeout=30, trust_env=False)
@@ -90,7 +90,7 @@ def test_the_address_and_the_header_for_claude_code_open_mcp(sandbox: Sandbox, p
 
 def test_the_call_by_curl_works_as_it_stands(sandbox: Sandbox) -> None:
     called = next(block for block in blocks("docs/agents.md", "sh") if block.startswith("curl"))
-    environment = os.environ | {"SANDBOX_API_KEY": sandbox.api_key}
+    environment = os.environ | {"SANDBOX_API_KEY": sandbox.for_agent().api_key}
     words = ["bash", "-euc", called.replace(HERE, sandbox.base_url)]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 def ran(name: str, sandbox: "Sandbox", more: dict[str, str], patience: float = 60) -> subprocess.CompletedProcess[str]:
     """Run an example to its end."""
-    ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key, "PATIENCE": str(patience)}
+    ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.for_agent().api_key, "PATIENCE": str(patience)}
     words = [PYTHON, str(Path(ROOT, "examples", name))]
     return subprocess.run(words, env=os.environ | ours | more, capture_output=True, text=True, check=False, timeout=180)
 
@@ -166,7 +166,7 @@ asyncio.run(main())
 
 
 def test_a_workspace_of_openais_sdk_is_kept_and_filled(client: dict[str, str], sandbox: "Sandbox") -> None:
-    ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key}
+    ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.for_agent().api_key}
     done = subprocess.run([PYTHON, "-c", KEEPING], env=os.environ | ours | client, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout == "True ['/home/gem/filled/a.bin']\n"

@@ -49,7 +49,7 @@ def test_the_tests_of_the_adapters_pass_with_the_frameworks(client: dict[str, st
 
 def shown(client: dict[str, str], sandbox: "Sandbox", script: Script, patience: float = 60) -> list[str]:
     """What the example with Anthropic's SDK writes, by line."""
-    ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key, "PATIENCE": str(patience)}
+    ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.for_agent().api_key, "PATIENCE": str(patience)}
     model = {"ANTHROPIC_BASE_URL": script.url, "ANTHROPIC_API_KEY": "none"}
     words = [PYTHON, str(ROOT / "examples/anthropic_computer.py")]
     env = {**os.environ, **client, **ours, **model}
@@ -148,7 +148,7 @@ def test_the_browser_toolset_acts_in_a_real_page(client: dict[str, str], sandbox
         member("screenshot"),
     ]
     with playing(*turns, says("done")) as script:
-        ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.api_key}
+        ours = {"SANDBOX_URL": sandbox.base_url, "SANDBOX_API_KEY": sandbox.for_agent().api_key}
         env = {**os.environ, **client, **ours, "ANTHROPIC_BASE_URL": script.url, "ANTHROPIC_API_KEY": "none"}
         done = subprocess.run([PYTHON, "-c", BROWSING], env=env, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]

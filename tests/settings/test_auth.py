@@ -59,3 +59,9 @@ def test_what_is_no_name_of_a_host_is_refused(value: str) -> None:
 def test_what_is_no_origin_is_refused(value: str) -> None:
     with pytest.raises(BadSettings, match="ALLOWED_ORIGINS"):
         load({"ALLOWED_ORIGINS": value})
+
+
+def test_the_agents_key_is_not_the_owners() -> None:
+    assert load({"SANDBOX_API_KEY": "a", "SANDBOX_AGENT_KEY": "b"}).auth.agent_key is not None
+    with pytest.raises(BadSettings, match="SANDBOX_AGENT_KEY is the same as SANDBOX_API_KEY"):
+        load({"SANDBOX_API_KEY": "a", "SANDBOX_AGENT_KEY": "a"})

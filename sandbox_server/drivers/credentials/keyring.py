@@ -12,6 +12,11 @@ from sandbox_server.drivers.storage import atomic_write
 _BYTES = 32
 
 
+def new_agent_key() -> str:
+    """Return a key for an agent, in the form by which such keys are recognised."""
+    return f"tandem_{secrets.token_urlsafe(_BYTES)}"
+
+
 class Keyring:
     """Secrets under `run` (mode 0700 of the user control). The agent's own token is also under `agent_run`."""
 
@@ -41,8 +46,19 @@ class Keyring:
         if os.geteuid() == 0:
             os.chown(self.tickets, *control)
 
+    @property
+    def agent_key(self) -> Path:
+        """The file of the key for an agent that is there from the start."""
+        return self._run / "agent-key"
+
+    def keep_agent_key(self, control: tuple[int, int], given: str | None) -> None:
+        """Write the agent's key that is given. Without one, keep the key that is there, or make one."""
+        known = self.read("agent-key")
+        if known is None or given not in (None, known):
+            atomic_write.replace(self.agent_key, f"{given or new_agent_key()}\n", owner=control)
+
     def read(self, name: str) -> str | None:
-        """Return the secret `session-key`, `api-key` or `agent-token`; None if boot made none."""
+        """Return the secret `session-key`, `api-key`, `agent-key` or `agent-token`; None if boot made none."""
         try:
             return (self._run / name).read_text().strip() or None
         except FileNotFoundError:

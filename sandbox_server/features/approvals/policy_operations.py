@@ -53,7 +53,7 @@ class ApprovalPolicyOperations:
         known = is_not_modified(call.headers, self._store.policy.etag)
         return Reply(reply.data, status=304, headers=reply.headers) if known else reply
 
-    @operation("PUT /v1/approvals/policy", scope="admin", whole_body="policy", query=("if_match",), max_body=MAX_BYTES)
+    @operation("PUT /v1/approvals/policy", scope="admin", decides=True, whole_body="policy", query=("if_match",), max_body=MAX_BYTES)
     async def replace_approval_policy(self, request: ReplaceApprovalPolicy, call: Call) -> Reply[ApprovalPolicyState]:
         """Replace the policy. It holds at once for every act that begins; what was allowed for a task is forgotten.
 

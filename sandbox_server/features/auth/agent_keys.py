@@ -11,7 +11,7 @@ from sandbox_server.core import Call, Model, PermissionDenied, Scope, operation
 from sandbox_server.core.identity import EXPIRES
 from sandbox_server.drivers.credentials.agent_keys import AgentKey, AgentKeys
 from sandbox_server.drivers.credentials.names import is_owner
-from sandbox_server.features.auth.credentials import AGENT_SCOPES
+from sandbox_server.features.auth.credentials import KEY_SCOPES
 
 MAX_KEY_SECONDS = 30 * 86400.0
 
@@ -30,8 +30,8 @@ class ListedAgentKey(Model):
     label: str
     scopes: list[Scope]
     created_at: float
-    expires_at: float
-    """Seconds since the epoch, as `created_at`."""
+    expires_at: float | None
+    """Seconds since the epoch, as `created_at`; null for the key that is there from the start, which does not expire."""
     created_by: str
 
 
@@ -53,9 +53,9 @@ class AgentKeyList:
         self._keys = keys
         self._now = now
 
-    @operation("POST /v1/keys", scope="admin")
+    @operation("POST /v1/keys", scope="admin", decides=True)
     async def create_key(self, request: CreateKey, call: Call) -> NewAgentKey:
-        """Make a key for an agent. It allows everything but `admin` and `control`, until it expires or is revoked.
+        """Make a key for an agent. It allows everything but `admin`, until it expires or is revoked, and decides nothing for people.
 
         A caller with a signed token makes keys that end with that token, and allow no more than it does.
         """
@@ -63,7 +63,7 @@ class AgentKeyList:
             raise PermissionDenied("a token that names browser profiles makes no keys, which would be for all of them")
         if call.caller.lanes is not None:
             raise PermissionDenied("a token that names lanes makes no keys, which would be for all of them")
-        scopes = AGENT_SCOPES & call.caller.scopes
+        scopes = KEY_SCOPES & call.caller.scopes
         key, text = await asyncio.to_thread(
             self._keys.create, scopes, self._seconds(request.ttl, call), caller=call.caller.name, label=request.label
         )
@@ -74,9 +74,12 @@ class AgentKeyList:
         """List the valid keys, without the keys themselves."""
         return [_described(key) for key in self._keys.all()]
 
-    @operation("DELETE /v1/keys/{key_id}", scope="admin")
+    @operation("DELETE /v1/keys/{key_id}", scope="admin", decides=True)
     async def revoke_key(self, request: KeyRef) -> None:
-        """Revoke a key. It is refused from the next request on."""
+        """Revoke a key. It is refused from the next request on.
+
+        In the place of the key that is there from the start, the container's next start makes another, or takes the setting's again.
+        """
         await asyncio.to_thread(self._keys.revoke, request.key_id)
 
     def _seconds(self, wished: float, call: Call) -> float:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox_server.core import Call, Caller, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
-from sandbox_server.core.errors import HeldByHuman
+from sandbox_server.core.errors import HeldByHuman, left_to_people
 from sandbox_server.core.identity import CALLER, EXPIRES, HANDOFF
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.names import GUEST, bearer_of, is_guest
@@ -33,7 +33,7 @@ _OF_PROGRAMS = ("bearer", "key", "nothing")
 
 class CreateTicket(Model):
     actor: Literal["person", "agent"] | None = None
-    """Who will use it, for the rules of control. Absent: a person if it opens a page, a program otherwise."""
+    """Who will use it. Absent: a person if it opens a page, a program otherwise; a program's tickets are always for programs."""
     path_prefix: str = "/"
     """Path under which the ticket, and the cookie that it becomes, is valid."""
     scopes: list[Scope] | None = None
@@ -97,11 +97,10 @@ class Auth:
         """Make a ticket: a credential for one use, for clients that cannot send headers.
 
         It allows at most what the caller may do, and it and its session end no later than the caller's own credential.
-        A caller without the scope `control` makes tickets for programs only, unless it is a person.
+        A program makes tickets for programs only, whatever its scopes, unless it has the owner's key.
         """
-        names_people = call.caller.person or call.caller.may("control")
-        if request.actor == "person" and not names_people:
-            raise PermissionDenied("a ticket for a person needs the scope 'control'", scope="control")
+        if request.actor == "person" and not call.caller.decides:
+            raise left_to_people("to make a ticket for a person")
         scopes = call.caller.scopes if request.scopes is None else frozenset(request.scopes)
         if not scopes <= call.caller.scopes:
             raise PermissionDenied(f"you do not have the scope {min(scopes - call.caller.scopes)!r} yourself")
@@ -111,7 +110,7 @@ class Auth:
         if not 0 < ttl <= max(MAX_TICKET_SECONDS, self._settings.ticket_ttl):
             raise InvalidArgument(f"ttl must be greater than 0 and at most {MAX_TICKET_SECONDS:g} seconds")
         expires = call.headers.get(EXPIRES)
-        person = None if request.actor is None and names_people else request.actor == "person"
+        person = None if request.actor is None and call.caller.decides else request.actor == "person"
         ends = float(expires) if expires else None
         ttl = ttl if ends is None else min(ttl, max(1.0, ends - self._now()))
         handoff = call.headers.get(HANDOFF) or None
@@ -222,7 +221,9 @@ class Auth:
         spent = identity.via == "bearer" or self._credentials.own_bearer(original)
         grant = identity.grant
         return {
-            **Caller(grant.caller, grant.scopes, grant.tools, grant.profiles, grant.lanes, person=identity.person).headers(),
+            **Caller(
+                grant.caller, grant.scopes, grant.tools, grant.profiles, grant.lanes, person=identity.person, owner=identity.owner
+            ).headers(),
             EXPIRES.title(): "" if grant.expires is None else f"{math.floor(grant.expires)}",
             HANDOFF.title(): grant.handoff or "",
             "X-Sandbox-Forward-Uri": original.uri_without(self._credentials.is_secret),

@@ -24,7 +24,9 @@ from sandbox_server.features.auth import cookies
 from sandbox_server.features.auth.original import Original
 
 AGENT_SCOPES = ALL_SCOPES - {"admin", "control"}
-"""Scopes of the token inside the box: an agent can use its own tools, but neither configure them nor take a person's control."""
+"""Scopes of the token inside the box: a program there can use the agent's tools, but neither configure them nor act on the screen."""
+KEY_SCOPES = ALL_SCOPES - {"admin"}
+"""Scopes of the keys of agents. `control` lets an agent act on the screen; what decides for people is kept from every program."""
 
 SIGN_IN = "sign in: send X-AIO-API-Key, Authorization: Bearer, or a ticket"
 
@@ -43,8 +45,13 @@ class Identity:
         """Whether the caller is a person: by the credential, or by a signed-in browser."""
         return self.via == "session" if self.grant.person is None else self.grant.person
 
+    @property
+    def owner(self) -> bool:
+        """Whether the caller is a program that has the owner's key. A ticket that opens no page is not that key."""
+        return self.grant.person is None and self.via not in ("ticket", "session")
 
-NOBODY = Identity(Grant("nobody", frozenset()), "nothing")
+
+NOBODY = Identity(Grant("nobody", frozenset(), person=False), "nothing")
 ANYONE = Identity(Grant("anyone", ALL_SCOPES), "nothing")
 """The identity of every caller while authentication is off."""
 
@@ -219,7 +226,7 @@ class Credentials:
         key = self._agent_keys.find(text)
         if key is None:
             return None
-        return Grant(key.name, AGENT_SCOPES & set(key.scopes), expires=key.expires, profiles=self._agent_profiles, person=False)
+        return Grant(key.name, KEY_SCOPES & set(key.scopes), expires=key.expires, profiles=self._agent_profiles, person=False)
 
     @cached_property
     def _keys(self) -> list[tuple[bytes, Grant]]:

@@ -74,7 +74,7 @@ class Invitations:
         self._tickets = tickets
         self._now = now
 
-    @operation("POST /v1/invitations", scope="control")
+    @operation("POST /v1/invitations", scope="control", decides=True)
     async def create_invitation(self, request: CreateInvitation, call: Call) -> NewInvitation:
         """Invite a person by a link, to watch or to control.
 
@@ -104,7 +104,7 @@ class Invitations:
         """List the open invitations, oldest first: your own, or as an admin all."""
         return [_state(each) for each in await self._open(call)]
 
-    @operation("DELETE /v1/invitations/{id}", scope="control")
+    @operation("DELETE /v1/invitations/{id}", scope="control", decides=True)
     async def revoke_invitation(self, request: NamedInvitation, call: Call) -> None:
         """Revoke an invitation, as who made it or as an admin: its link lets nobody in any more.
 

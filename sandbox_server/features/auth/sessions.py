@@ -30,7 +30,7 @@ class SignInSessions:
         self._revoked = revoked
         self._expel = expel
 
-    @operation("DELETE /v1/sessions/{name}", scope="admin")
+    @operation("DELETE /v1/sessions/{name}", scope="admin", decides=True)
     async def end_session(self, request: Named, call: Call) -> None:
         """Sign a person out: the session ends and its connections are closed, now.
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from sandbox_server.core import Call, Event, EventTypes, Failure, Model, PermissionDenied, Unavailable, operation
 from sandbox_server.core.control import ALL_REACHES, Reach
+from sandbox_server.core.errors import left_to_people
 from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.control_state import ControlChange, ControlState, HiddenState, state_of
 from sandbox_server.features.control.lease_keeper import LeaseKeeper, Step, actor_of
@@ -133,6 +134,8 @@ class ControlLease:
         """Take your own request back, or answer somebody's with no."""
         if request.subject != call.caller.name and not call.caller.may("control"):
             raise PermissionDenied("to answer for whoever drives needs the scope 'control'", scope="control")
+        if request.subject != call.caller.name and not call.caller.decides:
+            raise left_to_people("to answer another's request for control")
         return await self._change("withdrawn", call, lambda lease, _: machine.withdraw(lease, request.subject))
 
     @operation("POST /v1/control/grant", scope="control")
@@ -203,7 +206,7 @@ class ControlLease:
         actor = actor_of(call.caller)
         return await self._change("public", call, lambda lease, now: machine.show(lease, actor, now))
 
-    @operation("POST /v1/control/freeze", scope="control")
+    @operation("POST /v1/control/freeze", scope="control", decides=True)
     async def freeze_control(self, request: FreezeControl, call: Call) -> ControlState:
         """Pause the agent: nobody acts on screen, pages and shells until it is thawed, and the agent's programs stand still.
 
@@ -217,7 +220,7 @@ class ControlLease:
             self._keeper.announce("paused", call.caller, told_of(paused))
         return state_of(self._keeper, call.caller)
 
-    @operation("POST /v1/control/thaw", scope="control")
+    @operation("POST /v1/control/thaw", scope="control", decides=True)
     async def thaw_control(self, call: Call) -> ControlState:
         """Let the agent act again after a freeze, and its programs go on. Who has control by now keeps it."""
         actor = actor_of(call.caller)

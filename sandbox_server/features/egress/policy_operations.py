@@ -90,7 +90,7 @@ class EgressPolicyOperations:
         headers = {"ETag": etag, "Cache-Control": "no-store"}
         return Reply(self._state(document, etag), status=304 if is_not_modified(call.headers, etag) else 200, headers=headers)
 
-    @operation("PUT /v1/egress/policy", scope="admin", whole_body="policy", query=("if_match",), max_body=MAX_BYTES)
+    @operation("PUT /v1/egress/policy", scope="admin", decides=True, whole_body="policy", query=("if_match",), max_body=MAX_BYTES)
     async def replace_egress_policy(self, request: ReplacePolicy, call: Call) -> Reply[EgressPolicyState]:
         """Replace the policy. It holds at once, and open connections that it denies are cut.
 
@@ -99,7 +99,7 @@ class EgressPolicyOperations:
         """
         return await self._change(call, "put", lambda _: request.policy, request.if_match)
 
-    @operation("PATCH /v1/egress/policy", scope="admin", whole_body="patch", query=("if_match",), max_body=MAX_BYTES)
+    @operation("PATCH /v1/egress/policy", scope="admin", decides=True, whole_body="patch", query=("if_match",), max_body=MAX_BYTES)
     async def change_egress_policy(self, request: PatchPolicy, call: Call) -> Reply[EgressPolicyState]:
         """Change fields of the policy by a JSON Merge Patch, and rules by name with `remove`, `add` (in front) and `append`.
 
@@ -107,7 +107,7 @@ class EgressPolicyOperations:
         """
         return await self._change(call, "patch", lambda document: patched(document, request.patch), request.if_match)
 
-    @operation("POST /v1/egress/grants", scope="admin")
+    @operation("POST /v1/egress/grants", scope="admin", decides=True)
     async def grant_access(self, request: GrantAccess, call: Call) -> GrantedAccess:
         """Allow or deny a destination for minutes, for a task, or for ever, in front of every other rule."""
         if request.task and request.duration != "task":
@@ -117,7 +117,7 @@ class EgressPolicyOperations:
         _, etag = await self._policy.read()
         return GrantedAccess(rule=granted.rule, grant=granted.grant, etag=etag)
 
-    @operation("DELETE /v1/egress/grants/{id}", scope="admin")
+    @operation("DELETE /v1/egress/grants/{id}", scope="admin", decides=True)
     async def revoke_access(self, request: GrantRef, call: Call) -> None:
         """Withdraw a temporary rule. Open connections that the policy denies without it are cut."""
         await self._grants.remove(request.id, call.caller.name)
@@ -143,12 +143,12 @@ class EgressPolicyOperations:
         """List the tasks that run. Rules with a `task` hold while it does."""
         return self._tasks.running()
 
-    @operation("PUT /v1/egress/tasks/{task}", scope="admin")
+    @operation("PUT /v1/egress/tasks/{task}", scope="admin", decides=True)
     async def run_egress_task(self, request: TaskLease) -> EgressTask:
         """Let a task run for some minutes, from now on. The claim `task` of a token does the same while it calls."""
         return await self._tasks.lease(request.task, 60 * request.minutes)
 
-    @operation("DELETE /v1/egress/tasks/{task}", scope="admin")
+    @operation("DELETE /v1/egress/tasks/{task}", scope="admin", decides=True)
     async def end_egress_task(self, request: TaskRef) -> None:
         """End a task. Open connections that only its rules allow are cut."""
         await self._tasks.end(request.task)

@@ -129,9 +129,9 @@ class Handoffs:
 
     @operation("DELETE /v1/handoffs/{id}", scope="view")
     async def cancel_handoff(self, request: HandoffRef, call: Call) -> Handoff:
-        """Cancel a handoff. The requester and admins may."""
-        if call.caller.name != self._queue.get(request.id).asked_by and not call.caller.may("admin"):
-            raise PermissionDenied("only the requester or an admin can cancel this")
+        """Cancel a handoff. The requester may, and admins who are people or have the owner's key."""
+        if call.caller.name != self._queue.get(request.id).asked_by and not (call.caller.decides and call.caller.may("admin")):
+            raise PermissionDenied("only the requester can cancel this, or a person or the owner's key with the scope 'admin'")
         return await self._queue.close(request.id, call.caller.name, "cancelled")
 
     async def _wait_closed(self, handoff: str, seconds: float) -> Handoff:

@@ -75,7 +75,7 @@ class SecretOperations:
     def __init__(self, registry: SecretRegistry) -> None:
         self._registry = registry
 
-    @operation("PUT /v1/secrets/{name}", scope="admin")
+    @operation("PUT /v1/secrets/{name}", scope="admin", decides=True)
     async def put_secret(self, request: PutSecret) -> ListedSecret:
         """Define a secret that the agent never holds, or replace one.
 
@@ -93,7 +93,7 @@ class SecretOperations:
         """List the secrets: names, bindings and placeholders, never values."""
         return [_listed(each, available=has, last_used=used) for each, has, used in self._registry.listed()]
 
-    @operation("DELETE /v1/secrets/{name}", scope="admin", destructive=True)
+    @operation("DELETE /v1/secrets/{name}", scope="admin", decides=True, destructive=True)
     async def delete_secret(self, request: SecretRef) -> None:
         """Forget a secret. Its placeholder is not replaced any more from the next request on."""
         await self._registry.remove(request.name)

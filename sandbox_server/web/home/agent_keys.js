@@ -4,7 +4,7 @@ import { call } from "/static/api.js";
 import { element, quiet, times } from "/static/home/elements.js";
 import { left, translate } from "/static/home/folded_strings.js";
 
-/** @typedef {{key_id: string, name: string, label: string, expires_at: number}} Key */
+/** @typedef {{key_id: string, name: string, label: string, expires_at: number | null}} Key */
 
 const DAY = 86400;
 
@@ -50,7 +50,7 @@ export class AgentKeys {
   #row({ key_id: id, name, label, expires_at: ends }) {
     const revoke = quiet(translate("revoke"), () => this.#revoke(id).catch((error) => this.#say(error.message)));
     revoke.setAttribute("aria-label", `${translate("revoke")}: ${name}`);
-    return element("li", {}, element("code", { textContent: name }), element("small", { textContent: [label, left(ends)].filter(Boolean).join(" · ") }), revoke);
+    return element("li", {}, element("code", { textContent: name }), element("small", { textContent: [label, ends === null ? translate("keyEndless") : left(ends)].filter(Boolean).join(" · ") }), revoke);
   }
 
   /** @param {string} id */

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_server.drivers.credentials.agent_keys import is_agent_key
 from sandbox_server.drivers.credentials.keyring import Keyring
 
 ME = (os.getuid(), os.getgid())
@@ -67,3 +68,23 @@ def test_root_gives_the_files_to_the_users_they_are_for(keyring: Keyring, tmp_pa
     assert (tmp_path / "run/tickets").stat().st_uid == 990
     token = (tmp_path / "agent/token").stat()
     assert (token.st_uid, token.st_gid) == (0, 1000)
+
+
+def test_the_agents_key_is_made_once_and_kept(keyring: Keyring, tmp_path: Path) -> None:
+    keyring.keep_agent_key(ME, None)
+    made = keyring.read("agent-key")
+    keyring.keep_agent_key(ME, None)
+    assert made
+    assert is_agent_key(made)
+    assert keyring.read("agent-key") == made
+    assert (tmp_path / "run/agent-key").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_agents_key_is_the_one_that_is_given_and_another_takes_its_place(keyring: Keyring) -> None:
+    keyring.keep_agent_key(ME, None)
+    keyring.keep_agent_key(ME, "given")
+    written = keyring.agent_key.stat().st_ino
+    keyring.keep_agent_key(ME, "given")
+    assert (keyring.read("agent-key"), keyring.agent_key.stat().st_ino) == ("given", written)
+    keyring.keep_agent_key(ME, "other")
+    assert keyring.read("agent-key") == "other"

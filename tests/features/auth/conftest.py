@@ -24,7 +24,7 @@ from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.auth import Auth
 from sandbox_server.features.auth.allowed_hosts import AllowedHosts
 from sandbox_server.features.auth.auth import CreateTicket, Ticket
-from sandbox_server.features.auth.credentials import Credentials
+from sandbox_server.features.auth.credentials import KEY_SCOPES, Credentials
 from sandbox_server.features.auth.turns import EditorTurns
 from sandbox_server.settings import AuthSettings as AuthSettings
 
@@ -51,19 +51,33 @@ class Gate:
         (folder / "run").mkdir()
         (folder / "agent").mkdir()
         me = (os.getuid(), os.getgid())
-        Keyring(str(folder / "run"), str(folder / "agent")).prepare(me, me, with_api_key=False)
+        self.keyring = Keyring(str(folder / "run"), str(folder / "agent"))
+        self.keyring.prepare(me, me, with_api_key=False)
         self.shares = PortShares(JsonFile(str(folder / "shares.json")), self._now)
         self.revoked = Revoked(JsonFile(str(folder / "revoked.json")), 3600, self._now)
-        self.agent_keys = AgentKeys(JsonFile(str(folder / "agent-keys.json")), self._now)
+        self.agent_keys = self._keys()
         self.auth = self.restarted()
+
+    def _keys(self) -> AgentKeys:
+        return AgentKeys(JsonFile(str(self.folder / "agent-keys.json")), self._now, of_boot=self.keyring.agent_key, scopes=KEY_SCOPES)
+
+    def boot(self) -> None:
+        """Keep the key for an agent as a start of the container does, and run a new API process."""
+        self.keyring.keep_agent_key((-1, -1), None)
+        self.agent_keys = self._keys()
+        self.restarted()
+
+    @property
+    def agent_key(self) -> str:
+        """The key for an agent that is there from the start."""
+        return self.keyring.read("agent-key") or ""
 
     def restarted(self) -> Auth:
         """A new API process on the same files."""
-        keyring = Keyring(str(self.folder / "run"), str(self.folder / "agent"))
-        tickets = self.tickets = Tickets(keyring.tickets, self._now)
+        tickets = self.tickets = Tickets(self.keyring.tickets, self._now)
         tokens = Tokens([StaticKey(_PEM.decode())], None, None, self._now)
-        credentials = Credentials(
-            keyring,
+        credentials = self.credentials = Credentials(
+            self.keyring,
             tokens,
             tickets,
             self.shares,
@@ -101,7 +115,7 @@ class Gate:
     async def ticket(self, request: dict[str, object] | None = None, *, expires: float | None = None) -> str:
         """A ticket made with the key, or with a credential that expires."""
         headers = {} if expires is None else {"x-sandbox-expires": f"{expires:.0f}"}
-        made: Ticket = await self.auth.create_ticket(CreateTicket.model_validate(request or {}), Call(Caller("key"), "1", headers=headers))
+        made: Ticket = await self.auth.create_ticket(CreateTicket.model_validate(request or {}), Call(Caller("key", owner=True), "1", headers=headers))
         return made.ticket
 
     async def cookie(self, **request: object) -> str:
@@ -121,7 +135,8 @@ class Gate:
         """A ticket that the caller of another request makes, as the gateway would pass it on. Raises PermissionDenied."""
         assert answer.status == 200, answer.headers
         told, expires = answer.headers, answer.headers["X-Sandbox-Expires"]
-        caller = Caller(told["X-Sandbox-Caller"], frozenset(told["X-Sandbox-Scopes"].split()), person=told["X-Sandbox-Actor"] == "person")
+        caller = Caller.from_headers({name.lower(): value for name, value in told.items()})
+        assert caller is not None
         headers = {"x-sandbox-handoff": told["X-Sandbox-Handoff"]} | ({"x-sandbox-expires": expires} if expires else {})
         made: Ticket = await self.auth.create_ticket(CreateTicket.model_validate(request), Call(caller, "1", headers=headers))
         return made.ticket

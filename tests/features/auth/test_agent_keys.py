@@ -4,11 +4,12 @@ import pytest
 from pydantic import ValidationError
 
 from sandbox_server.core import ALL_SCOPES, Call, Caller
-from sandbox_server.core.dispatch import Dispatcher, require_scope
+from sandbox_server.core.dispatch import Dispatcher, require_decider, require_scope
 from sandbox_server.core.errors import NotFound, PermissionDenied
 from sandbox_server.core.operation import operations
+from sandbox_server.drivers.credentials.tokens import Tokens
 from sandbox_server.features.auth.agent_keys import AgentKeyList, CreateKey, KeyRef, ListedAgentKey, NewAgentKey
-from sandbox_server.features.auth.credentials import AGENT_SCOPES
+from sandbox_server.features.auth.credentials import KEY_SCOPES
 from tests.features.auth.conftest import Gate, set_by
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +34,7 @@ async def test_a_key_opens_what_agents_may_do_and_no_more(gate: Gate) -> None:
     key = await made(gate, label="Claude", ttl=600)
     answer = await gate.ask("/mcp", authorization=f"Bearer {key.key}")
     assert (answer.status, answer.headers["X-Sandbox-Caller"]) == (200, f"agent-key-{key.key_id}")
-    assert set(answer.headers["X-Sandbox-Scopes"].split()) == AGENT_SCOPES == set(key.scopes)
+    assert set(answer.headers["X-Sandbox-Scopes"].split()) == KEY_SCOPES == set(key.scopes)
     assert answer.headers["X-Sandbox-Actor"] == "agent"
     assert gate.programs == 1, "an agent was seen"
     assert (await gate.ask("/recorder", authorization=f"Bearer {key.key}")).status == 403
@@ -101,3 +102,52 @@ async def test_a_token_that_names_profiles_makes_no_keys(gate: Gate) -> None:
 async def test_a_token_that_names_lanes_makes_no_keys(gate: Gate) -> None:
     with pytest.raises(PermissionDenied, match="makes no keys"):
         await made(gate, Caller("mia", ALL_SCOPES, lanes=("ann",)))
+
+
+async def test_no_program_makes_or_revokes_keys_whatever_its_scopes(gate: Gate) -> None:
+    dispatcher, program = Dispatcher([require_scope, require_decider]), Caller("backend", ALL_SCOPES)
+    of_name = {operation.spec.name: operation for operation in operations(keys_of(gate))}
+    for name, fields in (("create_key", {}), ("revoke_key", {"key_id": "1"})):
+        with pytest.raises(PermissionDenied, match="left to people"):
+            await dispatcher.call(of_name[name], fields, call(program))
+    assert await dispatcher.call(of_name["create_key"], {}, call(Caller("key", owner=True)))
+
+
+async def test_the_key_of_the_start_opens_what_agents_may_do_and_does_not_expire(gate: Gate) -> None:
+    gate.boot()
+    key = gate.agent_key
+    answer = await gate.ask("/mcp", authorization=f"Bearer {key}")
+    assert set(answer.headers["X-Sandbox-Scopes"].split()) == KEY_SCOPES
+    assert (answer.headers["X-Sandbox-Actor"], answer.headers["X-Sandbox-Expires"]) == ("agent", "")
+    assert (await gate.ask("/recorder", authorization=f"Bearer {key}")).status == 403
+    listed: list[ListedAgentKey] = await keys_of(gate).list_keys()
+    assert [(each.name, each.expires_at, each.created_by) for each in listed] == [(answer.headers["X-Sandbox-Caller"], None, "boot")]
+    assert key not in listed[0].model_dump_json()
+
+
+async def test_the_key_of_the_start_is_revoked_and_the_next_start_makes_another(gate: Gate) -> None:
+    gate.boot()
+    old = gate.agent_key
+    cookie = set_by(await gate.ask(f"/v1/x?ticket={await gate.bought(await gate.ask('/tickets', authorization=f'Bearer {old}'))}"))
+    other = await made(gate)
+    [first] = [each for each in await keys_of(gate).list_keys() if each.expires_at is None]
+    await keys_of(gate).revoke_key(KeyRef(key_id=first.key_id))
+    for again in (False, True):
+        if again:
+            gate.boot()
+        assert (await gate.ask("/mcp", authorization=f"Bearer {old}")).status == 401
+        assert (await gate.ask("/v1/x", cookie=cookie)).status == 401
+        assert (await gate.ask("/mcp", authorization=f"Bearer {other.key}")).status == 200
+    assert gate.agent_key != old
+    assert (await gate.ask("/mcp", authorization=f"Bearer {gate.agent_key}")).status == 200
+
+
+async def test_a_copy_refuses_the_key_of_the_start_of_its_origin(gate: Gate) -> None:
+    gate.boot()
+    old = gate.agent_key
+    assert (await gate.ask("/mcp", authorization=f"Bearer {old}")).status == 200
+    gate.keyring.agent_key.unlink()
+    gate.keyring.keep_agent_key((-1, -1), None)
+    gate.credentials.renew(Tokens([], None, None))
+    assert (await gate.ask("/mcp", authorization=f"Bearer {old}")).status == 401
+    assert (await gate.ask("/mcp", authorization=f"Bearer {gate.agent_key}")).status == 200

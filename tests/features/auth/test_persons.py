@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from sandbox_server.core import PermissionDenied
+from sandbox_server.features.auth.credentials import KEY_SCOPES
 from tests.features.auth.conftest import KEY, Gate, set_by
 
 pytestmark = pytest.mark.anyio
@@ -13,6 +14,13 @@ HTML = "text/html,application/xhtml+xml"
 
 
 async def actor(gate: "Gate", uri: str = "/v1/x", **headers: str) -> str:
+    """Whether the caller is a person or an agent. The owner's key is an agent's here: it is no person."""
+    told = await told_actor(gate, uri, **headers)
+    return "agent" if told == "owner" else told
+
+
+async def told_actor(gate: "Gate", uri: str = "/v1/x", **headers: str) -> str:
+    """What components are told of the caller."""
     answer = await gate.ask(uri, **headers)
     assert answer.status == 200
     return answer.headers["X-Sandbox-Actor"]
@@ -43,22 +51,44 @@ async def test_who_opens_a_page_with_the_key_is_not_the_program_that_has_it(gate
     assert answer.headers["X-Sandbox-Caller"].startswith("key#")
 
 
-async def test_no_credential_that_may_not_control_becomes_a_person_by_any_way(gate: "Gate", signed: Callable[..., str]) -> None:
-    """Every credential of a program, and what can be made of it: tickets of any kind, cookies, and again of those."""
-    token = signed(sub="mia", scope="view shell code files browser")
-    for bearer in (gate.agent_token, token):
+async def test_no_credential_of_a_program_becomes_a_person_by_any_way(gate: "Gate", signed: Callable[..., str]) -> None:
+    """Every credential of a program, whatever its scopes, and what can be made of it: tickets of any kind, cookies, and again of those."""
+    _, key = gate.agent_keys.create(KEY_SCOPES, 600, caller="owner")
+    for bearer in (gate.agent_token, key, signed(sub="mia", scope="view shell code files browser"), signed(sub="mia")):
         first = await gate.ask("/v1/x", authorization=f"Bearer {bearer}")
-        with pytest.raises(PermissionDenied, match="'control'"):
+        with pytest.raises(PermissionDenied, match="left to people"):
             await gate.bought(first, actor="person")
         for made in ({}, {"actor": "agent"}, {"path_prefix": "/v1"}, {"uses": 3}):
             ticket = await gate.bought(first, **made)
-            assert await actor(gate, f"/v1/x?ticket={ticket}") == "agent"
+            assert await told_actor(gate, f"/v1/x?ticket={ticket}") == "agent"
             cookie = set_by(await gate.ask(f"/v1/x?ticket={await gate.bought(first, **made)}", accept=HTML))
-            assert await actor(gate, cookie=cookie) == "agent"
-            with pytest.raises(PermissionDenied, match="'control'"):
+            assert await told_actor(gate, cookie=cookie) == "agent"
+            with pytest.raises(PermissionDenied, match="left to people"):
                 await gate.bought(await gate.ask("/v1/x", cookie=cookie), actor="person")
             again = await gate.bought(await gate.ask("/v1/x", cookie=cookie))
-            assert await actor(gate, cookie=set_by(await gate.ask(f"/v1/x?ticket={again}", accept=HTML))) == "agent"
+            assert await told_actor(gate, cookie=set_by(await gate.ask(f"/v1/x?ticket={again}", accept=HTML))) == "agent"
+
+
+async def test_a_page_that_a_program_s_ticket_opens_is_served_to_the_program(gate: "Gate", signed: Callable[..., str]) -> None:
+    first = await gate.ask("/v1/x", authorization=f"Bearer {signed(sub='mia')}")
+    page = await gate.ask(f"/view?ticket={await gate.bought(first)}", accept=HTML)
+    assert page.headers["X-Sandbox-Redirect"] == "/view"
+    shown = await gate.ask("/view", cookie=set_by(page), accept=HTML)
+    assert (shown.status, shown.headers["X-Sandbox-Actor"]) == (200, "agent")
+
+
+async def test_the_owners_key_is_told_from_other_programs_and_a_ticket_for_a_call_is_not_that_key(
+    gate: "Gate", signed: Callable[..., str]
+) -> None:
+    assert await told_actor(gate, authorization=f"Bearer {KEY}") == "owner"
+    assert await told_actor(gate, x_aio_api_key=KEY) == "owner"
+    assert await told_actor(gate, f"/v1/x?api_key={KEY.replace(' ', '+')}") == "owner"
+    assert await told_actor(gate, f"/v1/x?ticket={await gate.ticket()}") == "agent"
+    assert await told_actor(gate, authorization=f"Bearer {signed(sub='mia')}") == "agent"
+
+
+async def test_with_authentication_off_everyone_is_the_owner(open_gate: "Gate") -> None:
+    assert await told_actor(open_gate) == "owner"
 
 
 async def test_the_agents_token_in_a_pages_address_signs_a_program_in(gate: "Gate") -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 AGENT, OTHER = Caller("agent", frozenset({"view", "shell"})), Caller("other", frozenset({"view"}))
 ANN, GUEST = Caller("ann", frozenset({"view", "control"}), person=True), Caller("guest", frozenset({"view"}), person=True)
-ROOT = Caller("root", ALL_SCOPES)
+ROOT = Caller("root", ALL_SCOPES, owner=True)
 
 
 class Calls:
