@@ -58,7 +58,7 @@ def left_to_people(what: str) -> PermissionDenied:
     """Return the refusal of what decides for people, to a program."""
     return PermissionDenied(
         f"{what} is left to people: no key or token of a program may, whatever its scopes",
-        hint="Ask a person with request_human. A person signs in, or has a token with the claim actor: person; a backend has the owner's key.",
+        hint="Ask a person with request_human. Persons sign in, or have a token with actor: person. A backend has the owner's key.",
         reason="left_to_people",
     )
 

@@ -3,8 +3,9 @@
 import base64
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -76,10 +77,11 @@ def whoami(sandbox: Sandbox, browser: httpx.Client) -> dict[str, Any]:
     return found
 
 
-def opened(sandbox: Sandbox, page: str) -> tuple[httpx.Client, httpx.Response]:
+@contextmanager
+def opened(sandbox: Sandbox, page: str) -> Iterator[tuple[httpx.Client, httpx.Response]]:
     """A browser that has opened a page, and the page."""
-    browser = httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False, follow_redirects=True, headers=HTML)
-    return browser, browser.get(f"{sandbox.base_url}{page}")
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False, follow_redirects=True, headers=HTML) as browser:
+        yield browser, browser.get(f"{sandbox.base_url}{page}")
 
 
 def refused(answer: httpx.Response) -> bool:
@@ -95,8 +97,7 @@ def test_no_program_becomes_a_person(owned: Sandbox, program: Sandbox) -> None:
     assert refused(program.request("POST", "/v1/invitations", json={"access": "watch"}))
     for body in ({}, {"uses": 2}, {"actor": "agent"}, {"ttl": 600}):
         ticket = program.request("POST", "/tickets", json=body).raise_for_status().json()["ticket"]
-        browser, page = opened(owned, f"/view?ticket={ticket}")
-        with browser:
+        with opened(owned, f"/view?ticket={ticket}") as (browser, page):
             assert (page.status_code, "<html" in page.text) == (200, True)
             assert whoami(owned, browser)["person"] is False
             again = browser.post(f"{owned.base_url}/tickets", json={"actor": "person"}, headers={"Origin": owned.base_url})
@@ -107,8 +108,7 @@ def test_no_program_becomes_a_person(owned: Sandbox, program: Sandbox) -> None:
 def test_whoever_may_decide_makes_persons(owned: Sandbox, decider: Sandbox) -> None:
     for body in ({}, {"actor": "person"}):
         ticket = decider.request("POST", "/tickets", json=body).raise_for_status().json()["ticket"]
-        browser, page = opened(owned, f"/view?ticket={ticket}")
-        with browser:
+        with opened(owned, f"/view?ticket={ticket}") as (browser, page):
             assert page.status_code == 200
             assert whoami(owned, browser)["person"] is True
     assert decider.request("POST", "/v1/invitations", json={"access": "watch"}).status_code == 200
@@ -181,8 +181,7 @@ def test_a_page_that_a_program_s_ticket_opened_changes_none_either(
     owned: Sandbox, program: Sandbox, verb: str, path: str, body: dict[str, Any] | None
 ) -> None:
     ticket = program.request("POST", "/tickets", json={}).raise_for_status().json()["ticket"]
-    browser, _ = opened(owned, f"/view?ticket={ticket}")
-    with browser:
+    with opened(owned, f"/view?ticket={ticket}") as (browser, _):
         answer = browser.request(verb, f"{owned.base_url}{path}", json=body, headers={"Origin": owned.base_url})
     assert refused(answer), f"{answer.status_code} {answer.text}"
 

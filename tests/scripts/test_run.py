@@ -18,7 +18,9 @@ case "$1 $2 $4" in
   "container inspect "*) [ -n "$EARLIER" ] ;;
   "exec "*" /run/sandbox/isolation.json") echo "{\\"level\\": \\"box\\", \\"storage\\": \\"$STORAGE\\"}" ;;
   "exec "*" sign-in") echo "$6/?ticket=tk-1" ;;
+  "exec "*" -e") ;;
   "exec "*) echo the-key ;;
+  "run "*) echo "$SANDBOX_AGENT_KEY $SANDBOX_API_KEY" > "${CALLS%/*}/keys" ;;
 esac
 """
 
@@ -80,10 +82,11 @@ def test_a_build_that_goes_well_is_not_told_of_and_what_matters_is(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert done.stderr == "run: starting the container tandem\n"
     lines = [line.strip() for line in done.stdout.splitlines() if line]
-    assert len(lines) <= 11
+    assert len(lines) <= 13
     assert f"Sign in (works once)    http://127.0.0.1:{port}/?ticket=tk-1" in lines
     assert f"Watch                   http://127.0.0.1:{port}/view" in lines
-    assert "Key                     the-key" in lines
+    assert "Key for your agent      the-key" in lines
+    assert "The owner's key         docker exec tandem cat /run/sandbox/api-key" in lines
     assert "Stop                    docker stop tandem" in lines
     assert not list(tmp_path.glob("tandem-build.*"))
 
@@ -143,3 +146,20 @@ def test_where_it_does_not_become_ready_it_says_where_the_files_are(tmp_path: Pa
 
     assert (done.returncode, done.stdout) == (1, "")
     assert "run: the agent's files are in tandem-home; VOLUME=another begins with none\n" in done.stderr
+
+
+def test_the_agents_key_and_the_owners_are_two_and_the_owners_is_not_shown(tmp_path: Path, port: int) -> None:
+    done = run(tmp_path, port, SANDBOX_API_KEY="agents", SANDBOX_OWNER_KEY="owners")
+
+    (started,) = calls(tmp_path, "run")
+    assert " --env SANDBOX_API_KEY --env SANDBOX_AGENT_KEY " in f" {started} "
+    assert (tmp_path / "keys").read_text() == "agents owners\n"
+    assert "owners" not in done.stdout
+    assert "The owner's key         what SANDBOX_OWNER_KEY says" in done.stdout
+
+
+def test_without_keys_the_container_makes_both(tmp_path: Path, port: int) -> None:
+    run(tmp_path, port)
+
+    (started,) = calls(tmp_path, "run")
+    assert "KEY" not in started

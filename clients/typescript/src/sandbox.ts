@@ -177,7 +177,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#connection.read("GET", "/v1/browser/screenshot", { query: { format: "png" } });
   }
 
-  /** A link to the live page, which signs one browser in, once and within a minute. */
+  /** A link to the live page for one browser, once and within a minute. It signs a person in if the key is the owner's. */
   async viewUrl(): Promise<string> {
     const { ticket } = await this.api.call("POST /tickets", { body: { path_prefix: "/" } });
     return `${this.url}/view?ticket=${ticket}`;

@@ -4,7 +4,8 @@
  * @typedef {{name: string, place: "path" | "query" | "body", required: boolean, type: string, description: string,
  *            initial: any, choices: any[] | null, schema: any, inner: Field[]}} Field
  * @typedef {{id: string, tag: string, name: string, verb: string, path: string, summary: string, description: string, scope: string,
- *            tool: string | null, aliases: string[], readOnly: boolean, destructive: boolean, streams: boolean, mediaTypes: string[],
+ *            decides: boolean, tool: string | null, aliases: string[], readOnly: boolean, destructive: boolean, streams: boolean,
+ *            mediaTypes: string[],
  *            bodyType: string | null, fields: Field[], answer: Field[], answerType: string, enveloped: boolean, words: string}} Operation
  * @typedef {{name: string, description: string, operations: Operation[]}} Group
  */
@@ -61,6 +62,7 @@ function read(document, path, verb, entry) {
     summary: entry.summary,
     description: entry.description ?? "",
     scope: entry["x-scope"],
+    decides: entry["x-decides"] ?? false,
     tool: entry["x-tool"] ?? null,
     aliases: entry["x-aliases"] ?? [],
     readOnly: entry["x-read-only"] ?? false,

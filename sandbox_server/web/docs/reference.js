@@ -89,6 +89,7 @@ function toolEntry({ id, tool, summary }) {
 function marks(operation) {
   const words = [
     operation.scope === "public" ? "needs no sign-in" : operation.scope === "any" ? "any caller" : `scope ${operation.scope}`,
+    operation.decides ? "left to people and the owner's key" : "",
     operation.readOnly ? "reads only" : "",
     operation.destructive ? "destructive" : "",
     operation.streams ? "can stream events" : "",

@@ -115,7 +115,9 @@ class Gate:
     async def ticket(self, request: dict[str, object] | None = None, *, expires: float | None = None) -> str:
         """A ticket made with the key, or with a credential that expires."""
         headers = {} if expires is None else {"x-sandbox-expires": f"{expires:.0f}"}
-        made: Ticket = await self.auth.create_ticket(CreateTicket.model_validate(request or {}), Call(Caller("key", owner=True), "1", headers=headers))
+        made: Ticket = await self.auth.create_ticket(
+            CreateTicket.model_validate(request or {}), Call(Caller("key", owner=True), "1", headers=headers)
+        )
         return made.ticket
 
     async def cookie(self, **request: object) -> str:

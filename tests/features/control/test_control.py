@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -319,3 +320,15 @@ def test_an_unknown_scope_is_refused(scope: object) -> None:
 def test_control_is_given_to_somebody() -> None:
     with pytest.raises(ValidationError):
         GiveControl.model_validate({"to": ""})
+
+
+async def test_a_program_answers_no_request_but_its_own_whatever_its_scopes(calls: Calls) -> None:
+    await calls.ask(ANN, "take")
+    await calls.ask(BOB, "request")
+    await calls.ask(AGENT, "request")
+    with pytest.raises(PermissionDenied, match="left to people"):
+        await calls.refuse(AGENT, "bob")
+    assert [each.subject for each in (await calls.state()).requests] == ["bob", "key"]
+    await calls.refuse(AGENT, "key")
+    await calls.refuse(replace(AGENT, owner=True), "bob")
+    assert (await calls.state()).requests == []

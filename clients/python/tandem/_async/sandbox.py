@@ -98,7 +98,7 @@ class AsyncSandbox:
 
     @property
     def key(self) -> str:
-        """What opens it."""
+        """What opens it: the owner's key if it was started here."""
         return self._connection.place.key
 
     async def wait_ready(self, timeout: float = START_SECONDS) -> None:
@@ -178,7 +178,7 @@ class AsyncSandbox:
         return await self.api.browser.screenshot(format="png")
 
     async def view_url(self) -> str:
-        """A link to the live page, which signs one browser in, once and within a minute."""
+        """A link to the live page for one browser, once and within a minute. It signs a person in if the key is the owner's."""
         ticket = await self.api.auth.create_ticket(path_prefix="/")
         return f"{self.url}/view?ticket={ticket.ticket}"
 
