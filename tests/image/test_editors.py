@@ -187,7 +187,7 @@ def test_while_a_person_drives_the_agent_runs_nothing_in_an_editor_by_any_creden
             cookie = {"Cookie": page.headers.get("set-cookie", "").partition(";")[0], "Origin": started.base_url}
             assert asked(started, acting, cookie) in (401, 423)
         made = started.http.post(f"{started.base_url}/tickets", json={"actor": "person"}, headers=token)
-        assert (made.status_code, "control" in made.json()["message"]) == (403, True)
+        assert (made.status_code, "left to people" in made.json()["message"]) == (403, True)
         address = started.base_url.replace("http:", "ws:") + "/proxy/8888/jupyter/terminals/websocket/1"
         with pytest.raises(InvalidStatus, match="423"), connect(address, additional_headers=token):
             pass

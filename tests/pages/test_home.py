@@ -124,7 +124,7 @@ def test_before_an_agent_came_home_says_how_to_connect_one_and_every_example_wor
         page.reload()
         assert headers["Authorization"].removeprefix("Bearer ") not in page.content()
         page.locator("#connect summary").click()
-        page.locator("#keys").get_by_role("button", name="Revoke").click()
+        page.locator("#keys").get_by_role("button", name="Revoke").last.click()
         expect(page.locator("#keys [role=status]")).to_have_text("Key revoked. Programs that use it are refused.")
         assert httpx.post(url, headers=headers, json={}, trust_env=False, timeout=60).status_code == 401
 
