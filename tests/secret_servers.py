@@ -58,6 +58,12 @@ class SecretServer:
         self.port = self._server.sockets[0].getsockname()[1]
         return authority
 
+    async def start_clear(self, port: int = 0) -> int:
+        """Serve without TLS; returns the port."""
+        self._server = await asyncio.start_server(self._attend, OUTSIDE, port)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self.port
+
     def close(self) -> None:
         """Serve no more."""
         if self._server:

@@ -1,7 +1,7 @@
 """Approvals: what a person is asked to allow, the answer, and the interface by which features ask."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sandbox_server.core.errors import PermissionDenied
@@ -26,6 +26,18 @@ class ApprovalDenied(PermissionDenied):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerEffect:
+    """What an answer allows."""
+
+    covers: str
+    """One sentence for the person, of the server's own words."""
+    seconds: float | None = None
+    """How long; None: what waits alone, while the task runs, or for ever."""
+    rule: str = ""
+    """The rule that it writes, as JSON, where it writes one."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
     """A question to a person. Two are the same if all their fields are equal."""
 
@@ -43,6 +55,8 @@ class ApprovalQuestion:
     on_timeout: TimeoutAction = "deny"
     answers: tuple[ApprovalAnswer, ...] = APPROVAL_ANSWERS
     """The answers that are offered."""
+    effects: Mapping[ApprovalAnswer, AnswerEffect] = field(default_factory=dict)
+    """What those that allow it allow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,13 @@
-"""Questions about connections whose rule is `ask`: one for all connections to the same place, open for a bounded time."""
+"""Questions about connections and requests whose rule is `ask`, open for a bounded time.
+
+Connections of one user to the same place are one question. Each request is a question of its own, whose answer is for it alone.
+"""
 
 import asyncio
+import hashlib
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from sandbox_server.drivers.egress.policy import Destination, HttpRequest
@@ -13,21 +17,40 @@ SECONDS = 30.0
 MAX_SECONDS = 3600.0
 MAX_OPEN = 64
 """Questions that may be open at once. More are refused."""
+MAX_SHOWN_BODY = 2000
+"""Bytes of a body that is told of as text. Of a longer one, size and hash are told."""
+
+type ReadBody = Callable[[], Awaitable[bytes]]
+"""Reads the whole body of a request, within a bound. Raises InjectionRefused."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRequest:
+    """A request that somebody is asked about, whole."""
+
+    request: HttpRequest
+    body: bytes = field(repr=False)
+
+    def describe(self) -> dict[str, object]:
+        """Return what the event of its question says: the whole target, and the body as text, or its size and SHA-256."""
+        told = {"size": len(self.body), "sha256": hashlib.sha256(self.body).hexdigest(), "text": _readable(self.body)}
+        return {"method": self.request.method, "target": self.request.path, "body": told if self.request.has_body else None}
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     identity: int
+    subject: "_Subject"
     answered: asyncio.Future[bool]
     event: dict[str, object] = field(default_factory=dict)
     """What the event of the question says."""
 
 
-type _Subject = tuple[Destination, str, HttpRequest | None]
+type _Subject = tuple[Destination, str] | int
 
 
 class Approvals:
-    """The open questions, by what they are about: a place, a rule, and a request if the rule compares those."""
+    """The open questions: one for each place and rule, and one for each request that a rule asks about."""
 
     def __init__(self, events: FlowEvents, seconds: float = SECONDS) -> None:
         self._events = events
@@ -36,18 +59,20 @@ class Approvals:
         self._identities = itertools.count(1)
 
     async def ask(
-        self, destination: Destination, rule: str, request: HttpRequest | None = None, told: Mapping[str, object] | None = None
+        self, destination: Destination, rule: str, told: Mapping[str, object] | None = None, request: AskedRequest | None = None
     ) -> bool:
         """Wait until somebody answers; False if nobody does in time, or too many questions are open.
 
-        `told` is what the event says besides of the connection that asks first.
+        `told` is what the event says besides of the connection that asks first. `request` is the one that the rule compared.
         """
-        question = self._open.get((destination, rule, request))
+        question = None if request else self._open.get((destination, rule))
         if question is None:
             if len(self._open) >= MAX_OPEN:
                 return False
-            question = self._begin((destination, rule, request), told or {})
-        return await asyncio.shield(question.answered)
+            question = self._begin(destination, rule, told or {}, request)
+        if request is None:
+            return await asyncio.shield(question.answered)
+        return await question.answered
 
     def wait(self, seconds: float) -> None:
         """Say how long the next questions wait for an answer. Raises ValueError."""
@@ -68,29 +93,35 @@ class Approvals:
         """The events of the questions that are open, for those who begin to follow."""
         return [{"event": "ask", **question.event} for question in self._open.values()]
 
-    def _begin(self, subject: _Subject, told: Mapping[str, object]) -> _Question:
+    def _begin(self, destination: Destination, rule: str, told: Mapping[str, object], request: AskedRequest | None) -> _Question:
         loop = asyncio.get_running_loop()
-        question = _Question(next(self._identities), loop.create_future())
-        self._open[subject] = question
-        destination, rule, request = subject
-        by_request = {"by_request": request is not None, "request": str(request) if request else told.get("request", "")}
+        identity = next(self._identities)
+        question = _Question(identity, identity if request else (destination, rule), loop.create_future())
+        self._open[question.subject] = question
         until = round(time.time() + self._seconds, 3)
-        question.event.update(
-            {"destination": str(destination), **told, **by_request, "ask": question.identity, "rule": rule, "until": until}
-        )
+        asked = {"by_request": request is not None, **(request.describe() if request else {})}
+        question.event.update({"destination": str(destination), **told, **asked, "ask": identity, "rule": rule, "until": until})
         expiry = loop.call_later(self._seconds, _answer_late, question)
-        question.answered.add_done_callback(lambda _: self._close(subject, expiry))
+        question.answered.add_done_callback(lambda _: self._close(question, expiry))
         self._events.publish("ask", **question.event)
         return question
 
-    def _close(self, subject: _Subject, expiry: asyncio.TimerHandle) -> None:
+    def _close(self, question: _Question, expiry: asyncio.TimerHandle) -> None:
         expiry.cancel()
-        question = self._open.pop(subject)
-        if not question.answered.cancelled():
-            self._events.publish("answered", ask=question.identity, allowed=question.answered.result())
+        del self._open[question.subject]
+        allowed = not question.answered.cancelled() and question.answered.result()
+        self._events.publish("answered", ask=question.identity, allowed=allowed)
 
 
 def _answer_late(question: _Question) -> None:
     """Answer no, because nobody did."""
     if not question.answered.done():
         question.answered.set_result(False)
+
+
+def _readable(body: bytes) -> str | None:
+    """Return a body as text; None for one that is long or no text."""
+    try:
+        return body.decode() if len(body) <= MAX_SHOWN_BODY else None
+    except UnicodeDecodeError:
+        return None

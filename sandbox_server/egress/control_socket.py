@@ -31,7 +31,7 @@ from contextlib import suppress
 from typing import Any
 
 from sandbox_server.drivers.egress.policy import AppProtocol, Destination
-from sandbox_server.drivers.egress.policy_document import MAX_BYTES, EgressPolicyError, parse_policy, read_policy
+from sandbox_server.drivers.egress.policy_document import MAX_BYTES, EgressPolicyError, parse_policy, read_grants
 from sandbox_server.egress.approvals import Approvals
 from sandbox_server.egress.current_policy import CurrentPolicy
 from sandbox_server.egress.egress_flow import EgressFlows
@@ -132,7 +132,7 @@ class ControlSocket:
         return {"cut": self._flows.judge_again()}
 
     def _grant(self, request: Mapping[str, Any]) -> Answer:
-        self._policy.grant(read_policy({"rules": request["rules"]}).own)
+        self._policy.grant(read_grants(request["rules"]))
         return {"cut": self._flows.judge_again()}
 
     def _run_tasks(self, request: Mapping[str, Any]) -> Answer:

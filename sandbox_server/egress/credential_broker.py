@@ -6,13 +6,13 @@ import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sandbox_server.drivers.egress.bound_secrets import BoundSecret, SecretTable, check_value, read_secrets
 from sandbox_server.drivers.egress.echo_redaction import EchoRedactor
-from sandbox_server.drivers.egress.policy import AppProtocol, Destination, HttpRequest
-from sandbox_server.drivers.egress.secret_injection import Fields, InjectionRefused, without_fields
+from sandbox_server.drivers.egress.policy import AppProtocol, Destination, HttpRequest, shortened
+from sandbox_server.drivers.egress.secret_injection import Fields, InjectionRefused
 from sandbox_server.drivers.egress.secret_users import SecretUsers, requester_of
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from sandbox_server.egress.flow_events import FlowEvents
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 FETCH_SECONDS = 15.0
 """How long a request waits for a value that has to be fetched."""
 MAX_FETCHING = 64
-_SHOWN = 200
-_EXPECT = frozenset((b"expect",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ class CredentialBroker:
         found = await injection.inject(target, fields, read_body)
         for name, reason in sorted([*((name, "") for name in found.used), *found.unbound.items()]):
             self._tell(name, reason, destination, request, owner)
-        return found if found.body is None else replace(found, fields=without_fields(found.fields, _EXPECT))
+        return found
 
     def _tell(self, name: str, withheld: str, destination: Destination, request: HttpRequest, owner: SocketOwner | None) -> None:
         """Tell that a request got a secret, or why it did not."""
@@ -154,8 +152,8 @@ class CredentialBroker:
             destination=str(destination),
             host=destination.name,
             port=destination.port,
-            method=request.method[:_SHOWN],
-            path=request.path.partition("?")[0][:_SHOWN],
+            method=shortened(request.method),
+            path=shortened(request.path.partition("?")[0]),
             uid=owner.uid if owner else None,
             inode=owner.inode if owner else 0,
         )

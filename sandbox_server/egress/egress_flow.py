@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Address
 
@@ -15,7 +14,7 @@ from sandbox_server.drivers.egress.policy import AppProtocol, Destination, Egres
 from sandbox_server.drivers.egress.protected_addresses import Address
 from sandbox_server.drivers.egress.socket_owner import SocketOwner, local_address
 from sandbox_server.drivers.egress.synthetic_network import NETWORK
-from sandbox_server.egress.approvals import Approvals
+from sandbox_server.egress.approvals import Approvals, AskedRequest, ReadBody
 from sandbox_server.egress.credential_broker import CredentialBroker
 from sandbox_server.egress.current_policy import CurrentPolicy
 from sandbox_server.egress.dialer import Dialer, DialFailed, DialRefused
@@ -25,6 +24,7 @@ from sandbox_server.egress.interceptions import Interceptions
 from sandbox_server.egress.open_flow import OpenFlow, RelayedFlow, reason_of, refusal_of, request_of, told_of, undialled
 from sandbox_server.egress.pipe_pool import PipePool
 from sandbox_server.egress.refusals import FlowRefused, refuse, reset
+from sandbox_server.egress.socket_reads import read_until
 from sandbox_server.egress.spliced_flow import FlowCut, SplicedFlow
 
 SPEAKS_FIRST_SECONDS = 0.1
@@ -39,9 +39,10 @@ HELLO_SECONDS = 10.0
 """How long the first message may take once it has begun."""
 MAX_HELD = 8 << 20
 """Limit in bytes of what all clients have said that is not decided yet, beyond what each may say in any case."""
+MAX_ASKED = 8
+"""Rules that ask about one connection or request, one after the other."""
 MAX_SMALL = 4 << 10
 """What each may say in any case: a usual ClientHello, or a short request, so that no client keeps all others from speaking."""
-_READ = 16 << 10
 
 DestinationOf = Callable[[socket.socket], tuple[Address, int]]
 OwnerOf = Callable[[socket.socket, tuple[Address, int]], SocketOwner | None]
@@ -81,20 +82,24 @@ class EgressFlows:
             place = self._destination_of(client)
         except OSError:
             return reset(client)
-        return await self._serve(client, Destination(place[1], address=place[0]), self._owner_of(client, place))
+        owner = self._owner_of(client, place)
+        return await self._serve(client, Destination(place[1], address=place[0], uid=_uid(owner)), owner)
 
     async def serve_asked(self, client: socket.socket, destination: Destination, said: bytes = b"") -> None:
         """Serve a connection whose client has named its destination and said what the server is to hear first."""
-        await self._serve(client, destination, self._asker(client), said)
+        owner = self._asker(client)
+        await self._serve(client, replace(destination, uid=_uid(owner)), owner, said)
 
     def refuse_asked(self, client: socket.socket, destination: Destination) -> FlowRefused | None:
         """Tell of a destination to which nothing is allowed that a client could say; None if something is."""
+        owner = self._asker(client)
+        destination = replace(destination, uid=_uid(owner))
         decisions = [self._policy.decide(replace(destination, protocol=protocol)) for protocol in AppProtocol]
         if any(decision.action is not EgressAction.DENY or decision.inspect for decision in decisions):
             return None
         rule = self._policy.decide(destination).rule
         refused = FlowRefused(f"{destination} is not allowed ({rule})", rule)
-        self.tell(destination, refused, self._asker(client), None)
+        self.tell(destination, refused, owner, None)
         return refused
 
     async def refuse_resolved(self, client: socket.socket, destination: Destination) -> FlowRefused | None:
@@ -194,7 +199,8 @@ class EgressFlows:
             return
         destination = self._judged(place, first)
         decision = self._policy.decide(destination)
-        if (decision.inspect or decision.action is not EgressAction.DENY) and self._interceptions.opens(destination, decision):
+        by_request = self._asks_by_request(destination) or self._interceptions.opens(destination, decision)
+        if (decision.inspect or decision.action is not EgressAction.DENY) and by_request:
             await self._interceptions.serve(client, destination, first, owner)
             return
         request = request_of(first.head)
@@ -217,7 +223,7 @@ class EgressFlows:
         loop = asyncio.get_running_loop()
         known, until = bool(said) and self._feed(first, said), loop.time() + (HELLO_SECONDS if said else self._patience(place))
         while not known:
-            received = await _received(client, until)
+            received = await read_until(client, until)
             if received is None:
                 if first.received:
                     first.give_up()
@@ -259,17 +265,32 @@ class EgressFlows:
                 raise FlowRefused(wrong, "mismatch")
         return destination
 
-    async def decide(self, destination: Destination, request: HttpRequest | None, owner: SocketOwner | None) -> tuple[EgressDecision, str]:
-        """Decide, and ask if the rule asks; returns the decision and the rule that asked. Raises FlowRefused."""
-        decision = self._policy.decide(destination, request)
-        if decision.allowed:
-            return decision, ""
-        if decision.action is EgressAction.ASK:
-            compared = request if decision.by_request else None
-            if await self._approvals.ask(destination, decision.rule, compared, told_of(destination, owner, request)):
-                return self._policy.decide(destination, request), decision.rule
-            raise FlowRefused(f"{destination} needs an approval, and nobody gave it ({decision.rule})", decision.rule)
-        raise refusal_of(destination, request, decision)
+    async def decide(
+        self, destination: Destination, request: HttpRequest | None, owner: SocketOwner | None, read_body: ReadBody | None = None
+    ) -> tuple[EgressDecision, str]:
+        """Decide, and ask if the rule asks; returns the decision and the rule that asked. Raises FlowRefused.
+
+        What the policy says once somebody has answered counts: another rule that asks by then is asked about, too.
+        """
+        approved: list[str] = []
+        while True:
+            decision = self._policy.decide(destination, request)
+            if decision.allowed or (decision.action is EgressAction.ASK and decision.rule in approved):
+                return decision, approved[-1] if approved else ""
+            if decision.action is not EgressAction.ASK or len(approved) >= MAX_ASKED:
+                raise refusal_of(destination, request, decision)
+            asked = None
+            if decision.by_request and request:
+                if read_body is None:
+                    raise FlowRefused(f"{request} needs an approval: send it on a new connection ({decision.rule})", decision.rule)
+                asked = AskedRequest(request, await read_body() if request.has_body else b"")
+            if not await self._approvals.ask(destination, decision.rule, told_of(destination, owner, request), asked):
+                raise FlowRefused(f"{destination} needs an approval, and nobody gave it ({decision.rule})", decision.rule)
+            approved.append(decision.rule)
+
+    def _asks_by_request(self, destination: Destination) -> bool:
+        """Whether requests in clear text may have to wait for an answer each."""
+        return destination.protocol is AppProtocol.HTTP and self._policy.policy.may_ask_by_request(destination)
 
     async def connect(self, destination: Destination, decision: EgressDecision) -> tuple[socket.socket, Address]:
         """Connect to a destination. Raises FlowRefused."""
@@ -335,8 +356,9 @@ class EgressFlows:
         flow.request = request_of(first.head)
         if self._denied_now(flow):
             raise self._cut(flow, refusal_of(flow.destination, flow.request, self._policy.decide(flow.destination, flow.request)))
-        if self._interceptions.opens(flow.destination, self._policy.decide(flow.destination)):
-            raise self._cut(flow, FlowRefused(f"{flow.destination}: TLS that is opened began too late", "late"))
+        opened = self._interceptions.opens(flow.destination, self._policy.decide(flow.destination))
+        if opened or self._asks_by_request(flow.destination):
+            raise self._cut(flow, FlowRefused(f"{flow.destination}: requests that are read one by one began too late", "late"))
         if first.protocol is not AppProtocol.HTTP:
             return said, False
         screen = self._http_screen(flow, spliced)
@@ -353,7 +375,7 @@ class EgressFlows:
             wrong = host_mismatch(head, flow.destination.name)
             if wrong:
                 raise self._cut(flow, FlowRefused(wrong, "mismatch"))
-            if not flow.allowed_by(decision):
+            if (decision.by_request and not decision.allowed) or not flow.allowed_by(decision):
                 raise self._cut(flow, refusal_of(flow.destination, flow.request, decision))
 
         return HttpScreen(judge, spliced.say)
@@ -364,31 +386,8 @@ class EgressFlows:
         return FlowCut(str(refused))
 
 
-async def _received(client: socket.socket, until: float) -> bytes | None:
-    """What a client says, empty at its end; None if nothing has come by `until`.
-
-    Bytes are read outside of the wait: one that is cancelled as they come would lose them.
-    """
-    loop = asyncio.get_running_loop()
-    while True:
-        with suppress(BlockingIOError):
-            return client.recv(_READ)
-        if loop.time() >= until:
-            return None
-        readable = loop.create_future()
-        loop.add_reader(client, _resolve, readable)
-        try:
-            async with asyncio.timeout_at(until):
-                await readable
-        except TimeoutError:
-            pass
-        finally:
-            loop.remove_reader(client)
-
-
-def _resolve(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+def _uid(owner: SocketOwner | None) -> int | None:
+    return owner.uid if owner else None
 
 
 def _cut_unheard(flow: OpenFlow, first: FirstBytes) -> None:

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 import h11
 
 from sandbox_server.drivers.egress.echo_redaction import EchoRedactor
+from sandbox_server.drivers.egress.http_requests import is_websocket_answer
 from sandbox_server.drivers.egress.secret_injection import MAX_BODY, Fields, InjectionRefused, without_fields
+from sandbox_server.egress.clear_stream import ByteStream
 from sandbox_server.egress.request_injection import InjectedRequest
-from sandbox_server.egress.tls_stream import TlsStream
 
 MAX_HEAD = 64 << 10
 """Limit in bytes of a head of either side."""
 BODY_SECONDS = 120.0
 """How long a client may pause within a body."""
 WHOLE_BODY_SECONDS = 300.0
-"""How long a body may take to come that is searched as a whole, of at most 1 MiB."""
+"""How long a body may take to come that is read as a whole, of at most 1 MiB."""
 ANSWER_SECONDS = 3600.0
 """How long a server may pause within an answer, and before it."""
 GRACE_SECONDS = 0.1
@@ -41,7 +42,7 @@ class ExchangeFailed(Exception):
 class HttpSide:
     """A connection with the state of HTTP on it."""
 
-    stream: TlsStream
+    stream: ByteStream
     http: h11.Connection = field(default_factory=lambda: h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD))
 
     async def event(self, seconds: float) -> object:
@@ -57,25 +58,40 @@ class HttpSide:
             await self.stream.write(sent)
 
     async def whole_body(self) -> bytes:
-        """Read a body to its end. Raises InjectionRefused if it is too large to be searched, or takes too long."""
+        """Read a body to its end. Raises InjectionRefused if it is too large for that, or takes too long."""
         if self.http.they_are_waiting_for_100_continue:
             await self.say(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
         try:
             async with asyncio.timeout(WHOLE_BODY_SECONDS):
                 return await self._body()
         except TimeoutError:
-            raise InjectionRefused("a body in which a secret may be took too long to come") from None
+            raise InjectionRefused("a body that has to be read whole took too long to come") from None
 
     async def _body(self) -> bytes:
         found = bytearray()
         while isinstance(event := await self.event(BODY_SECONDS), h11.Data):
             found += event.data
             if len(found) > MAX_BODY:
-                raise InjectionRefused(f"a body in which a secret may be is larger than {MAX_BODY} bytes")
+                raise InjectionRefused(f"a body in which a secret may be, or that a person is asked about, is larger than {MAX_BODY} bytes")
         return bytes(found)
 
 
-def server_side(stream: TlsStream) -> HttpSide:
+class RequestBody:
+    """The body of one request, which is read whole only where that is needed."""
+
+    def __init__(self, side: HttpSide) -> None:
+        self._side = side
+        self.content: bytes | None = None
+        """None as long as it was not read."""
+
+    async def read(self) -> bytes:
+        """Return it whole. Raises InjectionRefused as `HttpSide.whole_body` does."""
+        if self.content is None:
+            self.content = await self._side.whole_body()
+        return self.content
+
+
+def server_side(stream: ByteStream) -> HttpSide:
     """Return the side of a server, which answers."""
     return HttpSide(stream, h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD))
 
@@ -123,6 +139,8 @@ class HttpExchange:
         while True:
             event = await self._server.event(ANSWER_SECONDS)
             if isinstance(event, h11.InformationalResponse):
+                if event.status_code == _SWITCHING:
+                    _check_websocket(event)
                 await self._inform(event)
                 if event.status_code == _SWITCHING:
                     return True
@@ -177,6 +195,12 @@ class HttpExchange:
         if rest := self._redactor.flush():
             await self._client.say(h11.Data(data=rest))
         await self._client.say(h11.EndOfMessage())
+
+
+def _check_websocket(event: h11.InformationalResponse) -> None:
+    """Raise ExchangeFailed for a change to another protocol than was asked for."""
+    if not is_websocket_answer((bytes(name), bytes(value)) for name, value in event.headers):
+        raise ExchangeFailed("the server changes to another protocol than that of a WebSocket")
 
 
 class _Inflate:

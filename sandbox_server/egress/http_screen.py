@@ -29,10 +29,10 @@ class HttpScreen:
 
     def hear_server(self, received: bytes) -> tuple[bytes, bool]:
         """Take what the server answers to the request for a WebSocket. Raises FlowCut."""
-        agreed = self._answer.feed(received)
-        if agreed is None:
-            return received, True
         try:
+            agreed = self._answer.feed(received)
+            if agreed is None:
+                return received, True
             self._say(self._requests.agree() if agreed else self._requests.refuse_upgrade())
         except MalformedHead as error:
             raise FlowCut(str(error)) from None

@@ -1,8 +1,12 @@
-"""A connection whose TLS is opened: every request is judged by the policy, gets its secrets, and goes on over TLS that is verified."""
+"""A connection whose requests are handled one by one: each is judged by the policy, and in TLS gets its secrets.
+
+What came in TLS goes on in TLS, which is verified.
+"""
 
 import asyncio
 import socket
 import ssl
+from dataclasses import replace
 from typing import Protocol
 
 import h11
@@ -11,11 +15,14 @@ from sandbox_server.drivers.egress.echo_redaction import EchoRedactor
 from sandbox_server.drivers.egress.first_bytes import host_mismatch
 from sandbox_server.drivers.egress.http_head import MalformedHead, RequestHead, request_head
 from sandbox_server.drivers.egress.http_requests import framing
-from sandbox_server.drivers.egress.policy import UNREACHABLE_RULE, Destination, HttpRequest
+from sandbox_server.drivers.egress.policy import UNREACHABLE_RULE, AppProtocol, Destination, HttpRequest
 from sandbox_server.drivers.egress.secret_injection import Fields, InjectionRefused, without_fields
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
+from sandbox_server.egress.approvals import ReadBody
+from sandbox_server.egress.clear_stream import ByteStream, ClearStream
 from sandbox_server.egress.credential_broker import CredentialBroker
-from sandbox_server.egress.http_exchange import ExchangeFailed, HttpExchange, HttpSide, server_side
+from sandbox_server.egress.http_exchange import ExchangeFailed, HttpExchange, HttpSide, RequestBody, server_side
+from sandbox_server.egress.open_flow import request_of
 from sandbox_server.egress.refusals import FlowRefused
 from sandbox_server.egress.request_injection import InjectedRequest
 from sandbox_server.egress.tls_stream import TlsStream
@@ -26,6 +33,7 @@ IDLE_SECONDS = 300.0
 """How long a client may keep its connection between two requests."""
 _PER_HOP = frozenset((b"upgrade", b"http2-settings"))
 _COMPRESSION = frozenset((b"accept-encoding", b"sec-websocket-extensions"))
+_EXPECT = frozenset((b"expect",))
 _PARTIAL = frozenset((b"range", b"request-range", b"if-range", b"a-im"))
 """What asks for a part of an answer: of a value in two parts, neither is found. `Request-Range` is an older name that servers know."""
 
@@ -33,8 +41,8 @@ _PARTIAL = frozenset((b"range", b"request-range", b"if-range", b"a-im"))
 class FlowGate(Protocol):
     """What an intercepted flow asks for each request."""
 
-    async def admit(self, request: HttpRequest) -> None:
-        """Judge a request. Raises FlowRefused."""
+    async def admit(self, request: HttpRequest, read_body: ReadBody) -> None:
+        """Judge a request, whose body is read if a person is asked about it. Raises FlowRefused and InjectionRefused."""
 
     async def connect(self) -> socket.socket:
         """Connect to the server. Raises FlowRefused."""
@@ -47,11 +55,12 @@ class InterceptedFlow:
     """Serves one client until either side ends."""
 
     def __init__(
-        self, client: TlsStream, destination: Destination, broker: CredentialBroker, gate: FlowGate, owner: SocketOwner | None
+        self, client: ByteStream, destination: Destination, broker: CredentialBroker, gate: FlowGate, owner: SocketOwner | None
     ) -> None:
         self._client = HttpSide(client)
         self._destination = destination
         self._broker = broker
+        self._secure = destination.protocol is AppProtocol.TLS
         self._gate = gate
         self._owner = owner
         self._socket: socket.socket | None = None
@@ -61,12 +70,12 @@ class InterceptedFlow:
 
     @property
     def sent(self) -> int:
-        """Bytes within TLS that went to the server."""
+        """Bytes that went to the server, within TLS where there is some."""
         return self._sent + (self._server.stream.written_bytes if self._server else 0)
 
     @property
     def received(self) -> int:
-        """Bytes within TLS that came from the server."""
+        """Bytes that came from the server, within TLS where there is some."""
         return self._received + (self._server.stream.read_bytes if self._server else 0)
 
     @property
@@ -118,36 +127,48 @@ class InterceptedFlow:
     async def _judged(self, request: h11.Request) -> InjectedRequest:
         """Judge a request and put its secrets in. Raises FlowRefused."""
         head = self._read(request)
-        judged = HttpRequest(head.method, head.path)
-        await self._gate.admit(judged)
-        fields = _for_server(request, head, redacts=self._broker.binds(self._destination))
+        judged, body = request_of(head), RequestBody(self._client)
+        target = head.path.encode("latin-1") or b"*"
         try:
-            return await self._broker.inject(
-                self._destination, judged, head.path.encode("latin-1"), fields, self._client.whole_body, self._owner
-            )
+            await self._gate.admit(judged, body.read)
+            fields = _for_server(request, head, redacts=self._secure and self._broker.binds(self._destination))
+            if self._secure:
+                made = await self._broker.inject(self._destination, judged, target, fields, body.read, self._owner)
+            else:
+                made = InjectedRequest(target, fields)
         except InjectionRefused as error:
             raise FlowRefused(f"{self._destination}: {error}", "secret", "502 Bad Gateway") from None
+        if body.content is None:
+            return made
+        content = body.content if made.body is None else made.body
+        return replace(made, body=content, fields=without_fields(made.fields, _EXPECT))
 
     def _read(self, request: h11.Request) -> RequestHead:
         """Read a head as strictly as the head of a clear-text request. Raises FlowRefused."""
         try:
             head = request_head(
-                bytes(request.method), bytes(request.target), [(bytes(name), bytes(value)) for name, value in request.headers]
+                bytes(request.method),
+                bytes(request.target),
+                b"HTTP/" + bytes(request.http_version),
+                [(bytes(name), bytes(value)) for name, value in request.headers],
             )
             framing(head)
         except MalformedHead as error:
             raise FlowRefused(f"{self._destination}: {error}", "malformed", "400 Bad Request") from None
         wrong = host_mismatch(head, self._destination.name)
         if wrong or head.method == "CONNECT":
-            raise FlowRefused(wrong or "CONNECT within TLS is not allowed", "mismatch")
+            raise FlowRefused(wrong or "CONNECT to a server that is no proxy is not allowed", "mismatch")
         return head
 
     async def _connected(self) -> HttpSide:
-        """Return the connection to the server: the one that is open, or a new one, verified by the name asked for."""
+        """Return the connection to the server: the one that is open, or a new one, in TLS verified by the name asked for."""
         if self._server and not self._server.stream.stale:
             return self._server
         self._disconnect()
         self._socket = await self._gate.connect()
+        if not self._secure:
+            self._server = server_side(ClearStream(self._socket))
+            return self._server
         stream = TlsStream(self._socket, self._broker.client_context(), serves=False, name=self._destination.name)
         try:
             await stream.handshake()
@@ -160,7 +181,7 @@ class InterceptedFlow:
         return self._server
 
     async def _exchange(self, request: h11.Request, injected: InjectedRequest, server: HttpSide) -> bool:
-        redactor = self._broker.redactor(self._destination)
+        redactor = self._broker.redactor(self._destination) if self._secure else EchoRedactor(())
         try:
             switched = await HttpExchange(self._client, server, redactor).run(bytes(request.method), injected)
         except (OSError, h11.RemoteProtocolError, ExchangeFailed) as error:

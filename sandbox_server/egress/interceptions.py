@@ -1,4 +1,7 @@
-"""Connections whose TLS is opened on purpose: those to hosts that a secret is bound to, or whose rules compare requests."""
+"""Connections whose requests are handled one by one: TLS that is opened on purpose, and clear text where a rule asks about requests.
+
+TLS is opened to hosts that a secret is bound to, or whose rules compare requests.
+"""
 
 import asyncio
 import socket
@@ -6,9 +9,11 @@ import ssl
 from typing import Protocol
 
 from sandbox_server.drivers.egress.first_bytes import FirstBytes
-from sandbox_server.drivers.egress.policy import Destination, EgressDecision, HttpRequest
+from sandbox_server.drivers.egress.policy import AppProtocol, Destination, EgressDecision, HttpRequest
 from sandbox_server.drivers.egress.protected_addresses import Address
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
+from sandbox_server.egress.approvals import ReadBody
+from sandbox_server.egress.clear_stream import ByteStream, ClearStream
 from sandbox_server.egress.credential_broker import CredentialBroker
 from sandbox_server.egress.open_flow import OpenFlow, RelayedFlow, reason_of
 from sandbox_server.egress.refusals import FlowRefused
@@ -21,8 +26,13 @@ MAX_INTERCEPTED = 512
 class FlowSteps(Protocol):
     """What happens to every flow, intercepted or not."""
 
-    async def decide(self, destination: Destination, request: HttpRequest | None, owner: SocketOwner | None) -> tuple[EgressDecision, str]:
-        """Decide, and ask if the rule asks; returns the decision and the rule that asked. Raises FlowRefused."""
+    async def decide(
+        self, destination: Destination, request: HttpRequest | None, owner: SocketOwner | None, read_body: ReadBody | None = None
+    ) -> tuple[EgressDecision, str]:
+        """Decide, and ask if the rule asks; returns the decision and the rule that asked. Raises FlowRefused.
+
+        `read_body` reads a body whole, which a person is asked about.
+        """
 
     async def connect(self, destination: Destination, decision: EgressDecision) -> tuple[socket.socket, Address]:
         """Connect to the destination. Raises FlowRefused."""
@@ -59,8 +69,10 @@ class Interceptions:
 
     async def serve(self, client: socket.socket, destination: Destination, first: FirstBytes, owner: SocketOwner | None) -> None:
         """Serve a connection to its end. Raises FlowRefused before TLS is opened, and OSError."""
-        if first.problem or not first.hello or first.hello.server_name is None:
-            raise FlowRefused(f"{destination}: {first.problem or 'TLS names no server'}", "mismatch")
+        if first.problem:
+            raise FlowRefused(f"{destination}: {first.problem}", "mismatch")
+        if destination.protocol is AppProtocol.TLS and (not first.hello or first.hello.server_name is None):
+            raise FlowRefused(f"{destination}: TLS names no server", "mismatch")
         if self._open >= MAX_INTERCEPTED:
             raise FlowRefused(f"{destination}: too many connections are opened at once", "limit")
         self._open += 1
@@ -72,15 +84,21 @@ class Interceptions:
     async def _serve(self, client: socket.socket, destination: Destination, first: FirstBytes, owner: SocketOwner | None) -> None:
         from sandbox_server.egress.intercepted_flow import InterceptedFlow  # and h11, which most sandboxes never need
 
-        authority = self._broker.authority()
-        stream = TlsStream(client, authority.context(destination.name), serves=True, heard=bytes(first.received))
-        self._steps.forget(first)
         gate = _Gate(self._steps, destination, owner)
-        try:
-            await stream.handshake()
-        except ssl.SSLError as error:
-            gate.refuse(FlowRefused(f"{destination}: the program does not trust the sandbox's authority ({error.reason})", "certificate"))
-            return
+        heard = bytes(first.received)
+        self._steps.forget(first)
+        stream: ByteStream
+        if destination.protocol is AppProtocol.HTTP:
+            stream = ClearStream(client, heard)
+        else:
+            tls = TlsStream(client, self._broker.authority().context(destination.name), serves=True, heard=heard)
+            try:
+                await tls.handshake()
+            except ssl.SSLError as error:
+                why = f"the program does not trust the sandbox's authority ({error.reason})"
+                gate.refuse(FlowRefused(f"{destination}: {why}", "certificate"))
+                return
+            stream = tls
         gate.relayed = InterceptedFlow(stream, destination, self._broker, gate, owner)
         reason = ""
         try:
@@ -105,9 +123,9 @@ class _Gate:
         self._flow: OpenFlow | None = None
         self.relayed: RelayedFlow | None = None
 
-    async def admit(self, request: HttpRequest) -> None:
+    async def admit(self, request: HttpRequest, read_body: ReadBody) -> None:
         """Judge a request. Raises FlowRefused."""
-        decision, approved = await self._steps.decide(self._destination, request, self._owner)
+        decision, approved = await self._steps.decide(self._destination, request, self._owner, read_body)
         if self._decision and decision.upstream != self._decision.upstream:
             raise FlowRefused(f"{self._destination}: requests of one connection go by different ways", decision.rule)
         self._decision, self._approved, self._request = decision, approved, request

@@ -42,7 +42,7 @@ class OpenFlow:
     spliced: RelayedFlow
     owner: SocketOwner | None = None
     approved: str = ""
-    """The rule that asked, if somebody allowed the flow."""
+    """The rule that asked, if somebody allowed the flow, or its last request."""
     request: HttpRequest | None = None
     """The last request, where requests are read."""
     begun: float = 0.0
@@ -67,7 +67,10 @@ class OpenFlow:
 
 def request_of(head: RequestHead | None) -> HttpRequest | None:
     """The request that a head asks for."""
-    return HttpRequest(head.method, head.path) if head else None
+    if head is None:
+        return None
+    has_body = bool(head.transfer_encodings) or any(length != "0" for length in head.lengths)
+    return HttpRequest(head.method, head.path, has_body, head.overrides)
 
 
 def told_of(destination: Destination, owner: SocketOwner | None, request: HttpRequest | None) -> dict[str, object]:
@@ -96,6 +99,8 @@ def refusal_of(destination: Destination, request: HttpRequest | None, decision: 
     """The refusal of a connection, or of a request, by a decision."""
     if decision.inspect:
         why = "its rule compares requests, which cannot be read here"
+    elif decision.problem:
+        why = f"{request} has two readings: {decision.problem}"
     else:
         why = f"{request} is not allowed" if request else f"{destination.protocol.value} is not allowed"
     return FlowRefused(f"{destination}: {why} ({decision.rule})", decision.rule)

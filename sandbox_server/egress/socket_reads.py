@@ -1,7 +1,10 @@
-"""Reading a number of bytes from a socket that asyncio does not own."""
+"""Reading from a socket that asyncio does not own."""
 
 import asyncio
 import socket
+from contextlib import suppress
+
+_READ = 16 << 10
 
 
 async def read_exactly(sock: socket.socket, count: int) -> bytes:
@@ -13,3 +16,30 @@ async def read_exactly(sock: socket.socket, count: int) -> bytes:
             raise EOFError
         received += chunk
     return received
+
+
+async def read_until(client: socket.socket, until: float) -> bytes | None:
+    """Return what comes next, empty at the end; None if nothing has come by `until`, of the loop's clock. Raises OSError.
+
+    Bytes are read outside of the wait: one that is cancelled as they come would lose them.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        with suppress(BlockingIOError):
+            return client.recv(_READ)
+        if loop.time() >= until:
+            return None
+        readable = loop.create_future()
+        loop.add_reader(client, _resolve, readable)
+        try:
+            async with asyncio.timeout_at(until):
+                await readable
+        except TimeoutError:
+            pass
+        finally:
+            loop.remove_reader(client)
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,9 +1,10 @@
 import asyncio
+import hashlib
 
 import pytest
 
 from sandbox_server.drivers.egress.policy import Destination, HttpRequest
-from sandbox_server.egress.approvals import Approvals
+from sandbox_server.egress.approvals import MAX_SHOWN_BODY, Approvals, AskedRequest
 from sandbox_server.egress.flow_events import FlowEvents
 from tests.egress.heard_events import HeardEvents
 
@@ -85,9 +86,27 @@ async def test_a_rule_about_requests_asks_for_each_request() -> None:
     requests = [HttpRequest("GET", "/a"), HttpRequest("GET", "/b"), HttpRequest("GET", "/a")]
     with events.follow() as follower:
         heard = HeardEvents(follower)
-        waiting = [asyncio.ensure_future(approvals.ask(PLACE, "rule", request)) for request in requests]
-        first, second = [await heard.get() for _ in range(2)]
-        assert [first["request"], second["request"]] == ["GET /a", "GET /b"]
-        approvals.answer(first["ask"], allowed=True)
-        approvals.answer(second["ask"], allowed=False)
-        assert await asyncio.gather(*waiting) == [True, False, True]
+        waiting = [asyncio.ensure_future(approvals.ask(PLACE, "rule", request=AskedRequest(each, b""))) for each in requests]
+        asked = [await heard.get() for _ in range(3)]
+        assert [(each["method"], each["target"], each["body"]) for each in asked] == [("GET", path, None) for path in ("/a", "/b", "/a")]
+        for number, question in enumerate(asked):
+            approvals.answer(question["ask"], allowed=number == 0)
+        assert await asyncio.gather(*waiting) == [True, False, False]
+
+
+@pytest.mark.parametrize(("body", "text"), [(b"to=alice", "to=alice"), (b"\xff", None), (b"x" * (MAX_SHOWN_BODY + 1), None), (b"", "")])
+async def test_a_body_is_told_as_text_or_by_what_identifies_it(body: bytes, text: str | None) -> None:
+    told = AskedRequest(HttpRequest("POST", "/transfer?a=b", has_body=True), body).describe()
+    expected = {"size": len(body), "sha256": hashlib.sha256(body).hexdigest(), "text": text}
+    assert told == {"method": "POST", "target": "/transfer?a=b", "body": expected}
+
+
+async def test_the_question_of_a_request_that_is_given_up_is_withdrawn() -> None:
+    approvals = Approvals(FlowEvents())
+    waiting = asyncio.ensure_future(approvals.ask(PLACE, "rule", request=AskedRequest(HttpRequest("GET", "/a"), b"")))
+    await asyncio.sleep(0)
+    assert len(approvals.open) == 1
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert approvals.open == []

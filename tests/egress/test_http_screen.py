@@ -21,7 +21,7 @@ def test_a_websocket_is_let_through_by_the_servers_answer() -> None:
     assert screen.hear_client(SOCKET + b"early") == (SOCKET, True)
     assert screen.upgrading
     assert screen.hear_server(b"HTTP/1.1 1") == (b"HTTP/1.1 1", True)
-    assert screen.hear_server(b"01 X\r\nY: z\r\n\r\n") == (b"01 X\r\nY: z\r\n\r\n", False)
+    assert screen.hear_server(b"01 X\r\nUpgrade: websocket\r\n\r\n") == (b"01 X\r\nUpgrade: websocket\r\n\r\n", False)
     assert said == [b"early"]
     assert screen.hear_client(b"frame") == (b"frame", False)
 
@@ -31,3 +31,12 @@ def test_what_waited_for_a_websocket_that_is_refused_is_held_against_http() -> N
     screen.hear_client(SOCKET + b"frame\r\n\r\n")
     with pytest.raises(FlowCut):
         screen.hear_server(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_server_that_changes_to_another_protocol_ends_the_flow() -> None:
+    said: list[bytes] = []
+    screen = HttpScreen(lambda _: None, said.append)
+    screen.hear_client(SOCKET + b"PRI * HTTP/2.0")
+    with pytest.raises(FlowCut, match="another protocol"):
+        screen.hear_server(b"HTTP/1.1 101 X\r\nUpgrade: h2c\r\n\r\n")
+    assert said == []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sandbox_server.drivers.egress.host_names import normal_form
-from sandbox_server.drivers.egress.policy import HttpRequest, any_path_matches
+from sandbox_server.drivers.egress.policy import HttpRequest
 from sandbox_server.drivers.egress.public_suffixes import is_public_suffix
 from sandbox_server.drivers.egress.secret_users import HTTPS, Requester
 
@@ -67,10 +67,10 @@ class SecretBinding:
         return any(port == own and _matches(name, host) for name, own in self.hosts)
 
     def covers_request(self, request: HttpRequest) -> bool:
-        """Whether a request's method and path are meant. A path that servers read in different ways never is, where paths are named."""
-        if self.methods and request.method not in self.methods:
+        """Whether a request's method and path are meant. What of it is compared and has two readings never is."""
+        if self.methods and (request.method_problem or request.method not in self.methods):
             return False
-        return not self.paths or (not request.ambiguous and any_path_matches(self.paths, request.path.partition("?")[0]))
+        return not self.paths or (not request.path_problem and request.path_matches(self.paths))
 
     def serves(self, requester: Requester) -> bool:
         """Whether requests of somebody are meant."""

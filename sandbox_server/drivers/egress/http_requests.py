@@ -5,11 +5,12 @@ first, and what follows a head that asks for a WebSocket waits until the server 
 client changes to begins with what is no request.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sandbox_server.drivers.egress.http_head import MAX_HEAD, HeadReader, MalformedHead, RequestHead
 
 _MAX_CHUNK_LINE = 256
+_MAX_STATUS_LINE = 256
 _MAX_LENGTH_DIGITS = 15
 
 Judge = Callable[[RequestHead], None]
@@ -137,15 +138,32 @@ def framing(head: RequestHead) -> tuple[int, bool]:
 
 
 class UpgradeAnswer:
-    """Reads the status of a server's answers until it has answered a request for a WebSocket."""
+    """Reads the head of a server's answer to a request for a WebSocket."""
 
     def __init__(self) -> None:
-        self._line = bytearray()
+        self._head = bytearray()
 
     def feed(self, received: bytes) -> bool | None:
-        """Take bytes of the server; return whether it changes the protocol, None as long as that is not known."""
-        self._line += received[:_MAX_CHUNK_LINE]
-        if b"\n" not in self._line and len(self._line) < _MAX_CHUNK_LINE:
+        """Take bytes of the server; return whether it agrees, None as long as that is not known.
+
+        Raises MalformedHead if it changes to another protocol, or its head does not end.
+        """
+        self._head += received
+        line, ended, _ = bytes(self._head[:_MAX_STATUS_LINE]).partition(b"\n")
+        if not ended and len(self._head) < _MAX_STATUS_LINE:
             return None
-        words = bytes(self._line).split(b" ", 2)
-        return len(words) > 1 and words[0].startswith(b"HTTP/1.") and words[1][:3] == b"101"
+        words = line.split(b" ", 2)
+        if not (len(words) > 1 and words[0].startswith(b"HTTP/1.") and words[1][:3] == b"101"):
+            return False
+        end = self._head.find(b"\r\n\r\n")
+        if end < 0 and len(self._head) <= MAX_HEAD:
+            return None
+        fields = [field.partition(b":") for field in bytes(self._head[:end]).split(b"\r\n")[1:]]
+        if end < 0 or not is_websocket_answer((name.lower(), value) for name, _, value in fields):
+            raise MalformedHead("the server changes to another protocol than that of a WebSocket")
+        return True
+
+
+def is_websocket_answer(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether the fields of a server's 101, their names in lower case, agree to a WebSocket and to nothing else."""
+    return [value.strip(b" \t").lower() for name, value in fields if name == b"upgrade"] == [b"websocket"]

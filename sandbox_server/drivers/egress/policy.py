@@ -8,11 +8,14 @@ import enum
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from sandbox_server.drivers.egress.host_names import parse_host
+from sandbox_server.drivers.egress.http_head import METHOD_OVERRIDES, PATH_OVERRIDES
 from sandbox_server.drivers.egress.protected_addresses import Address, Network, protection
 from sandbox_server.drivers.egress.rule_index import RuleIndex
 from sandbox_server.drivers.egress.upstream import Upstream
+from sandbox_server.drivers.egress.url_normalization import TwoReadings, normal_glob, normal_path
 
 DEFAULT_RULE = "default"
 """How events call the policy's default."""
@@ -23,18 +26,23 @@ UNREACHABLE_RULE = "unreachable"
 INTERNAL_RULE = "FETCH_ALLOW"
 """How they call the denial of an address that is not public where `Destination.internal` does not name it: by the setting that does."""
 _SHOWN = 200
-"""Characters of a request's parts that people are shown."""
+"""Characters of a request's parts in messages and lists."""
 _USUAL = {80: "http", 443: "tls"}
 """What an allowed connection carries on a port, unless its rule names protocols."""
-_AMBIGUOUS = ("//", "/./", "/../", "\\", "%2e", "%2f", "%5c", "%00", ";")
-"""What servers read in different ways in a path. A path that holds one of these matches no rule that allows."""
+_METHOD_PARAMETER = "_method"
+"""A parameter of the query by which frameworks take another method than the request's."""
+
+
+def shortened(text: str) -> str:
+    """Return a text as messages and lists have it: one that is cut ends in a mark."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def any_path_matches(globs: Iterable[str], path: str) -> bool:
-    """Whether a path matches one of the globs; raises ValueError for what is no glob."""
+    """Whether a path in normal form matches one of the globs. Raises ValueError for what is no glob, or one of no path."""
     from sandbox_server import patterns  # RE2 takes 3 MB, which policies without paths do not need
 
-    return any(patterns.glob(glob, paths=True).fullmatch(path) for glob in globs)
+    return any(patterns.glob(normal_glob(glob), paths=True).fullmatch(path) for glob in globs)
 
 
 class EgressAction(enum.StrEnum):
@@ -66,15 +74,40 @@ class HttpRequest:
 
     method: str
     path: str
+    """With its query, as the server gets it."""
+    has_body: bool = False
+    overrides: tuple[str, ...] = ()
+    """The names of its fields by which some servers take another method or path."""
 
     def __str__(self) -> str:
-        return f"{self.method[:_SHOWN]} {self.path[:_SHOWN]}"
+        return f"{shortened(self.method)} {shortened(self.path)}"
 
     @property
-    def ambiguous(self) -> bool:
-        """Whether a server may read the path as another one."""
-        path = self.path.partition("?")[0].lower()
-        return not path.startswith("/") or any(part in f"{path}/" for part in _AMBIGUOUS)
+    def method_problem(self) -> str:
+        """Why servers may take another method for this request; empty if they do not."""
+        if self.method != self.method.upper():
+            return f"its method is {shortened(self.method)}, which some servers take for {shortened(self.method.upper())}"
+        parameters = self.path.partition("?")[2].split("&")
+        if any(unquote(each.partition("=")[0]).lower() == _METHOD_PARAMETER for each in parameters):
+            return f"its parameter {_METHOD_PARAMETER} may name another method"
+        return self._override(METHOD_OVERRIDES)
+
+    @property
+    def path_problem(self) -> str:
+        """Why servers may read another path; empty if they do not."""
+        try:
+            normal_path(self.path.partition("?")[0])
+        except TwoReadings as error:
+            return str(error)
+        return self._override(PATH_OVERRIDES)
+
+    def path_matches(self, globs: Iterable[str]) -> bool:
+        """Whether its path without the query matches a glob. Raises TwoReadings."""
+        return any_path_matches(globs, normal_path(self.path.partition("?")[0]))
+
+    def _override(self, among: frozenset[str]) -> str:
+        found = next((name for name in self.overrides if name in among), "")
+        return f"its field {found} may name another one" if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +120,8 @@ class Destination:
     protocol: AppProtocol = AppProtocol.TCP
     internal: tuple[Network, ...] | None = None
     """The networks that are not public and that it may be in; None: those that the policy allows."""
+    uid: int | None = None
+    """The user whose program connects; None: not known, or the server itself."""
 
     @classmethod
     def of(cls, host: str, port: int, protocol: AppProtocol = AppProtocol.TCP) -> "Destination":
@@ -108,7 +143,11 @@ class RuleScope:
     protocols: tuple[AppProtocol, ...] = ()
     methods: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Globs of paths, as in `patterns.glob`. The query is not compared."""
+    """Globs of paths, as in `patterns.glob`, which are compared in normal form. The query is not compared."""
+    targets: tuple[str, ...] = ()
+    """Whole paths with their queries, byte for byte, of requests without a body. Rules of approvals alone have them."""
+    users: tuple[int, ...] = ()
+    """Users whose programs' connections are meant. Rules of approvals alone have them."""
     task: str = ""
     """The rule holds only while this task runs."""
     until: float | None = None
@@ -119,25 +158,33 @@ class RuleScope:
     @property
     def inspects(self) -> bool:
         """Whether requests are compared, for which these have to be read."""
-        return bool(self.methods or self.paths)
+        return bool(self.methods or self.paths or self.targets)
 
     def holds(self, tasks: frozenset[str], now: float) -> bool:
         """Whether a rule with this scope is in force."""
         return (not self.task or self.task in tasks) and (self.until is None or now < self.until)
 
     def covers(self, destination: Destination) -> bool:
-        """Whether port and protocol match."""
+        """Whether port, protocol and user match."""
         port = destination.port
+        if self.users and destination.uid not in self.users:
+            return False
         if self.ports and not any(first <= port <= last for first, last in self.ports):
             return False
         usual = _USUAL.get(port, destination.protocol) if self.action is not EgressAction.DENY else destination.protocol
         return destination.protocol in self.protocols if self.protocols else destination.protocol == usual
 
-    def covers_request(self, request: HttpRequest) -> bool:
-        """Whether method and path match."""
-        if self.methods and request.method not in self.methods:
+    def may_cover(self, request: HttpRequest) -> bool:
+        """Whether a request is meant, as far as it can be told: `problem` says why it cannot."""
+        if self.targets and (request.has_body or request.overrides or request.path not in self.targets):
             return False
-        return not self.paths or any_path_matches(self.paths, request.path.partition("?")[0])
+        if self.methods and not request.method_problem and request.method not in self.methods:
+            return False
+        return not self.paths or bool(request.path_problem) or request.path_matches(self.paths)
+
+    def problem(self, request: HttpRequest) -> str:
+        """Why it cannot be told whether a request is meant: what is compared of it has two readings. Empty if it can."""
+        return (self.methods and request.method_problem) or (self.paths and request.path_problem) or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +217,8 @@ class EgressDecision:
     by_request: bool = False
     """Whether the rule compared a request, so that the decision is for that request alone."""
     upstream: str = ""
+    problem: str = ""
+    """Why a request is denied that the rule may be about, or not: it has two readings."""
 
     @property
     def allowed(self) -> bool:
@@ -198,6 +247,13 @@ class OrderedRules:
         order = min((each for each in found if each is not None), default=None)
         return None if order is None else self.rules[order]
 
+    def may_ask_by_request(self, destination: Destination) -> bool:
+        """Whether a rule may ask about single requests to a destination."""
+        address = destination.address if not destination.name else None
+        buckets = self._index.for_address(address) if address else self._index.for_name(destination.name)
+        scopes = (self.rules[order].scope for bucket in buckets for order in bucket)
+        return any(scope.action is EgressAction.ASK and scope.inspects and scope.covers(destination) for scope in scopes)
+
     def next_end(self, now: float) -> float | None:
         """When the next rule stops to hold; None if none does."""
         at = bisect_right(self._ends, now)
@@ -217,11 +273,7 @@ class OrderedRules:
 def _matches(scope: RuleScope, destination: Destination, tasks: frozenset[str], now: float, request: HttpRequest | None) -> bool:
     if not (scope.holds(tasks, now) and scope.covers(destination)):
         return False
-    if not (scope.inspects and request):
-        return True
-    if request.ambiguous:
-        return scope.action is EgressAction.DENY
-    return scope.covers_request(request)
+    return not (scope.inspects and request) or scope.may_cover(request)
 
 
 @dataclass(frozen=True)
@@ -261,7 +313,7 @@ class EgressPolicy:
 
         A CIDR rule that denies counts, and so does the first one that names a protected address.
         """
-        to_address = Destination(destination.port, address=address, protocol=destination.protocol)
+        to_address = Destination(destination.port, address=address, protocol=destination.protocol, uid=destination.uid)
         rule = self._first(to_address, tasks, now)
         if refused := self._protected(address, rule):
             return refused
@@ -271,6 +323,10 @@ class EgressPolicy:
         if within is not None and protection(address) and not any(address in network for network in within):
             return EgressDecision(EgressAction.DENY, INTERNAL_RULE)
         return None
+
+    def may_ask_by_request(self, destination: Destination) -> bool:
+        """Whether a rule may ask about single requests to a destination, now or while a task runs."""
+        return self.own.may_ask_by_request(destination)
 
     @property
     def opens_tls(self) -> bool:
@@ -291,6 +347,8 @@ class EgressPolicy:
             return EgressDecision(self.default, DEFAULT_RULE)
         if rule.scope.inspects and request is None:
             return EgressDecision(EgressAction.DENY, rule.name, inspect=True)
+        if request and (problem := rule.scope.problem(request)):
+            return EgressDecision(EgressAction.DENY, rule.name, by_request=True, problem=problem)
         return EgressDecision(rule.scope.action, rule.name, by_request=rule.scope.inspects, upstream=rule.scope.upstream)
 
     def _learned(self, decision: EgressDecision) -> EgressDecision:

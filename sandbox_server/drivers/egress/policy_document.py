@@ -42,6 +42,9 @@ MAX_TEXT = 256
 MAX_ERRORS = 20
 _TOP = {"default", "mode", "rules", "upstreams", "ech"}
 _RULE = {"name", "action", "hosts", "cidrs", "sets", "ports", "protocols", "methods", "paths", "task", "until", "upstream"}
+_GRANT = _RULE | {"targets", "users"}
+"""Fields of a rule that an approval made."""
+MAX_TARGET = 32 << 10
 
 
 class EgressPolicyError(ValueError):
@@ -72,10 +75,20 @@ def read_policy(document: object) -> EgressPolicy:
     return policy
 
 
+def read_grants(rules: object) -> OrderedRules:
+    """Read the rules that approvals made, which may name whole targets and users; raises EgressPolicyError."""
+    reader = _PolicyReader(_GRANT)
+    policy = reader.policy({"rules": rules})
+    if reader.errors or policy is None:
+        raise EgressPolicyError(reader.errors)
+    return policy.own
+
+
 class _PolicyReader:
     """Reads a document and collects what is wrong with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: set[str] = _RULE) -> None:
+        self._known = known
         self.errors: list[tuple[str, str]] = []
         self._upstreams: dict[str, Upstream] = {}
         self._total = 0
@@ -165,7 +178,7 @@ class _PolicyReader:
         return tuple(rules)
 
     def _rule(self, at: str, number: int, value: object) -> EgressRule | None:
-        fields = self._object(at, value, _RULE)
+        fields = self._object(at, value, self._known)
         if fields is None:
             return None
         sets = self._each(f"{at}/sets", fields.get("sets", []), _set_name)
@@ -196,6 +209,8 @@ class _PolicyReader:
             "protocols": self._each(f"{at}/protocols", fields.get("protocols", []), _protocol),
             "methods": self._each(f"{at}/methods", fields.get("methods", []), _method),
             "paths": self._each(f"{at}/paths", fields.get("paths", []), _path),
+            "targets": self._each(f"{at}/targets", fields.get("targets", []), _target),
+            "users": self._each(f"{at}/users", fields.get("users", []), _user),
             "task": self._text(f"{at}/task", fields.get("task", "")),
             "until": self._time(f"{at}/until", fields.get("until")),
             "upstream": self._upstream(f"{at}/upstream", fields.get("upstream", "")),
@@ -279,6 +294,19 @@ def _method(entry: object) -> str:
     if not (text.isascii() and text.isalpha() and len(text) <= 32):
         raise ValueError("must be the name of an HTTP method")
     return text.upper()
+
+
+def _target(entry: object) -> str:
+    text = _text_of(entry)
+    if len(text) > MAX_TARGET:
+        raise ValueError(f"must have at most {MAX_TARGET} characters")
+    return text
+
+
+def _user(entry: object) -> int:
+    if not isinstance(entry, int) or isinstance(entry, bool):
+        raise TypeError
+    return entry
 
 
 def _path(entry: object) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from sandbox_server.drivers.egress.http_head import MAX_HEAD as MAX_HEAD
+from sandbox_server.drivers.egress.http_head import MalformedHead, asks_for_websocket
 from sandbox_server.drivers.egress.policy import AppProtocol, Destination
 from sandbox_server.drivers.egress.protected_addresses import parse_address
 
@@ -100,7 +101,11 @@ def socks_reply(code: int) -> bytes:
 def _in_origin_form(words: list[bytes], authority: bytes, path: bytes, fields: list[bytes]) -> bytes:
     """Write the request as its server reads it, one for each connection: the next may be for another host."""
     names = [field.partition(b":")[0].lower() for field in fields]
-    websocket = any(name == b"upgrade" and b"websocket" in field.lower() for name, field in zip(names, fields, strict=True))
+    values = [(name, field.partition(b":")[2]) for name, field in zip(names, fields, strict=True)]
+    try:
+        websocket = asks_for_websocket(words[2], values)
+    except MalformedHead as error:
+        raise MalformedProxyRequest(str(error)) from None
     dropped = _HOP_BY_HOP if websocket else (*_HOP_BY_HOP, b"upgrade")
     kept = [field for name, field in zip(names, fields, strict=True) if name not in dropped]
     target = path if path.startswith(b"/") else b"/" + path

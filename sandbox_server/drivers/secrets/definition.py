@@ -181,7 +181,8 @@ def _binding(given: object, field: str) -> SecretBinding:
     if not given.get("hosts"):
         raise DefinitionError(f"{field}/hosts", "names no host")
     try:
-        any_path_matches(given.get("paths") or (), "/")
+        for path in given.get("paths") or ():
+            any_path_matches([path], "/")
         return read_binding(given)
     except ValueError as error:
         raise DefinitionError(field, str(error)) from None

@@ -2,6 +2,7 @@
 
 from sandbox_server.drivers.egress.bound_secrets import PlaceKind, SecretBinding, SecretPlace
 from sandbox_server.drivers.egress.policy import any_path_matches
+from sandbox_server.drivers.egress.url_normalization import normal_glob
 from sandbox_server.drivers.secrets.definition import SecretDefinition
 
 _SPECIAL = frozenset("*?[")
@@ -52,6 +53,7 @@ def _covers_place(known: SecretPlace, place: SecretPlace) -> bool:
 
 def _covers_path(known: tuple[str, ...], path: str) -> bool:
     """Whether every path of a glob is one of `known`, as far as its text shows."""
+    known, path = tuple(map(normal_glob, known)), normal_glob(path)
     if _SPECIAL.isdisjoint(path):
         return any_path_matches(known, path)
     return path in known or any(

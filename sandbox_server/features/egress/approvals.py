@@ -1,6 +1,7 @@
 """Approvals of connections: rules that ask, and agents that ask for access, become questions to a person, and answers become rules."""
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -10,12 +11,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox_server.core import Failure, Tasks
-from sandbox_server.core.approval import ApprovalAnswer, ApprovalDecision, ApprovalQuestion, AskApproval
+from sandbox_server.core.approval import AnswerEffect, ApprovalAnswer, ApprovalDecision, ApprovalQuestion, AskApproval
 from sandbox_server.core.entity_tags import ANY_VERSION
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.features.egress.attribution import ConnectionAttribution
 from sandbox_server.features.egress.connections import Connection
-from sandbox_server.features.egress.grants import EgressDestination, EgressGrant, EgressGrants, destination_rule
+from sandbox_server.features.egress.grants import EVERYBODY, EgressDestination, EgressGrant, EgressGrants, GrantScope, destination_rule
 from sandbox_server.features.egress.merge_patch import PolicyDocument, rule_name
 from sandbox_server.features.egress.policy_document import PolicyInForce
 from sandbox_server.features.egress.tasks import RunningTasks
@@ -27,6 +28,10 @@ MIN_SECONDS = 1.0
 """A question that ends sooner is not asked any more."""
 PROGRAM = "a program in the box"
 """Who asks, if no session is known."""
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+MAX_NAME = 200
+MAX_PATH = 200
+"""Characters of a path that a rule is made for."""
 _log = logging.getLogger(__name__)
 _GLOB = frozenset("*?[]{}\\")
 
@@ -62,7 +67,7 @@ class GrantedAnswers:
         self._policy = policy
         self._grants = grants
         self._tasks = tasks
-        self._durations = durations
+        self.durations = durations
         self._now = now
 
     async def put(
@@ -73,32 +78,29 @@ class GrantedAnswers:
         *,
         task: str | None,
         action: str = "allow",
-        request: tuple[str, str] | None = None,
+        scope: GrantScope = EVERYBODY,
     ) -> Granted:
         """Put the rule of an answer in force: `once`, `task`, `always` or `deny`. Raises Failure."""
         denies = answer == "deny" or action == "deny"
         if answer == "always":
-            return await self._always(place, by, denies=denies, request=request)
+            return await self._always(place, by, always_rule(place, scope, denies=denies))
         if answer == "task" and task:
-            grant = await self._grants.add(place, by, action="deny" if denies else "allow", task=task, request=request)
+            grant = await self._grants.add(place, by, action="deny" if denies else "allow", task=task, scope=scope)
         else:
-            seconds = self._durations.task if answer == "task" else self._durations.once
+            seconds = self.durations.task if answer == "task" else self.durations.once
             until = self._now() + seconds
-            grant = await self._grants.add(place, by, action="deny" if denies else "allow", until=until, request=request)
+            grant = await self._grants.add(place, by, action="deny" if denies else "allow", until=until, scope=scope)
         return Granted(grant.rule, grant)
 
-    async def _always(self, place: EgressDestination, by: str, *, denies: bool, request: tuple[str, str] | None) -> Granted:
-        rule = destination_rule(place, "deny" if denies else "allow")
-        if request:
-            rule |= {"methods": [request[0]], "paths": [request[1]]}
-        name = f"{'denied' if denies else 'approved'} {place.host}{f':{place.port}' if place.port else ''}"
+    async def _always(self, place: EgressDestination, by: str, rule: Mapping[str, Any]) -> Granted:
+        name = rule["name"]
 
         def add(document: PolicyDocument) -> PolicyDocument:
             nonlocal name
             rules = document.get("rules", [])
             used = {rule_name(number, each) for number, each in enumerate(rules)}
-            name = _unused(name[:200], used)
-            return {**document, "rules": [{"name": name, **rule}, *rules]}
+            name = _unused(name, used)
+            return {**document, "rules": [{**rule, "name": name}, *rules]}
 
         await self._policy.change(by, "always", add, ANY_VERSION, place)
         return Granted(name)
@@ -182,16 +184,20 @@ class ConnectionQuestions:
         if seconds < MIN_SECONDS:
             return
         caller = self._caller_of(connection.session or "")
-        decision = await self._ask(question_of(connection, seconds, caller))
+        request = AskedRequest.of(event)
+        effects = effects_of(connection, request, self._answers.task_of(caller), self._answers.durations)
+        question = question_of(connection, request, seconds, caller, effects)
+        decision = await self._ask(question)
+        while decision.joined and decision.outcome == "once" and event["by_request"]:
+            decision = await self._ask(question)  # that allowed the request of whoever asked first
         await self._give(event, connection, decision, caller)
 
     async def _give(self, event: Mapping[str, Any], connection: Connection, decision: ApprovalDecision, caller: str | None) -> None:
-        if decision.answer:
-            place = EgressDestination(host=connection.host, port=connection.port, protocol=_protocol(connection.protocol))
-            request = _request_of(connection.request) if event["by_request"] else None
-            if not event["by_request"] or request:
-                with _logged("an answer"):
-                    await self._answers.put(place, decision.answer, decision.by, task=self._answers.task_of(caller), request=request)
+        place, request = _place_of(connection), AskedRequest.of(event)
+        if decision.answer and (request is None or decision.answer in ("task", "always")):
+            scope = GrantScope(uid=connection.uid) if request is None else request.scope(connection.uid)
+            with _logged("an answer"):
+                await self._answers.put(place, decision.answer, decision.by, task=self._answers.task_of(caller), scope=scope)
         self._asked.pop(event["ask"], None)  # its end is no reason to end this
         with _logged("the answer to a connection"):
             await self._client.ask("answer", ask=event["ask"], allow=decision.allowed)
@@ -206,31 +212,105 @@ def _logged(what: str) -> Iterator[None]:
         _log.warning("%s could not be put in force: %s", what, failure.message)
 
 
-def question_of(connection: Connection, seconds: float, caller: str | None) -> ApprovalQuestion:
-    """Return the question about a connection."""
+@dataclass(frozen=True, slots=True)
+class AskedRequest:
+    """A request that a rule asks about, as the egress process tells of it."""
+
+    method: str
+    target: str
+    body: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> "AskedRequest | None":
+        """Return the request of a question; None if it is about a connection."""
+        return cls(event["method"], event["target"], event["body"]) if event["by_request"] else None
+
+    @property
+    def safe(self) -> bool:
+        """Whether sending it again changes nothing (RFC 9110, 9.2.1)."""
+        return self.method in SAFE_METHODS and self.body is None
+
+    @property
+    def path(self) -> str:
+        """Its path, if a rule of the policy can name it alone; else empty."""
+        path = self.target.partition("?")[0]
+        return path if path.startswith("/") and len(path) <= MAX_PATH and not _GLOB & set(path) else ""
+
+    def scope(self, uid: int | None) -> GrantScope:
+        """Return what a temporary rule for it is for."""
+        return GrantScope(self.method, self.target, uid)
+
+    def details(self) -> dict[str, str]:
+        """Return what a person is shown of it: the whole target, and its body as text, or what identifies that."""
+        found = {"request": f"{self.method} {self.target}"}
+        if self.body is not None:
+            text, size = self.body["text"], self.body["size"]
+            found["body"] = text or f"({size} bytes)" if text is not None else f"({size} bytes, SHA-256 {self.body['sha256']})"
+        return found
+
+
+def question_of(
+    connection: Connection, request: AskedRequest | None, seconds: float, caller: str | None, effects: Mapping[ApprovalAnswer, AnswerEffect]
+) -> ApprovalQuestion:
+    """Return the question about a connection, or about a request of one."""
     details = {
         "host": connection.host,
         "port": str(connection.port),
         "protocol": connection.protocol,
         "program": connection.process.command if connection.process else "unknown",
         "session": connection.session or "unknown",
-        "request": connection.request or "unknown",
+        **({} if connection.uid is None else {"uid": str(connection.uid)}),
+        **(request.details() if request else {}),
     }
     return ApprovalQuestion(
         subject="network",
-        reason=f"A program wants to connect to {connection.place}.",
+        reason=f"A program wants to send a request to {connection.place}."
+        if request
+        else f"A program wants to connect to {connection.place}.",
         details=details,
         asked_by=caller or PROGRAM,  # a program names its session itself: invented ones are one asker
         rule=connection.rule,
         seconds=seconds,
+        answers=(*effects, "deny"),
+        effects=effects,
     )
 
 
-def _request_of(text: str) -> tuple[str, str] | None:
-    """Return method and path for a rule; None if they are no literal path of a rule."""
-    method, _, path = text.partition(" ")
-    path = path.partition("?")[0]
-    return None if not path.startswith("/") or len(path) >= 200 or _GLOB & set(path) else (method, path)
+def effects_of(
+    connection: Connection, request: AskedRequest | None, task: str | None, durations: GrantDurations
+) -> dict[ApprovalAnswer, AnswerEffect]:
+    """Return what each answer that allows it allows. A request that may change something is allowed once, or by a rule."""
+    whose = "every program" if connection.uid is None else f"programs of the user {connection.uid}"
+    rule = always_rule(_place_of(connection), request.scope(None) if request else EVERYBODY, denies=False)
+    for_task = (f"while the task {task} runs", None) if task else ("", durations.task)
+    if request is None:
+        place = f"Connections of {whose} to {connection.place}"
+        return {
+            "once": AnswerEffect(f"{place}.", durations.once),
+            "task": AnswerEffect(f"{place} {for_task[0]}".strip() + ".", for_task[1]),
+            "always": AnswerEffect("What this rule says, for every program.", rule=_shown(rule)),
+        }
+    found: dict[ApprovalAnswer, AnswerEffect] = {"once": AnswerEffect("This request alone.")}
+    if request.safe:
+        found["task"] = AnswerEffect(f"The same request of {whose} {for_task[0]}".strip() + ".", for_task[1])
+    if request.path:
+        found["always"] = AnswerEffect("What this rule says, for every program, with any query and body.", rule=_shown(rule))
+    return found
+
+
+def always_rule(place: EgressDestination, scope: GrantScope, *, denies: bool) -> dict[str, Any]:
+    """Return the rule of the policy that `always` writes."""
+    name = f"{'denied' if denies else 'approved'} {place.host}{f':{place.port}' if place.port else ''}"[:MAX_NAME]
+    request = {"methods": [scope.method], "paths": [scope.target.partition("?")[0]]} if scope.method else {}
+    return {"name": name, **destination_rule(place, "deny" if denies else "allow"), **request}
+
+
+def _shown(rule: Mapping[str, Any]) -> str:
+    return json.dumps(rule, ensure_ascii=False)
+
+
+def _place_of(connection: Connection) -> EgressDestination:
+    return EgressDestination(host=connection.host, port=connection.port, protocol=_protocol(connection.protocol))
 
 
 def _protocol(text: str) -> Any:

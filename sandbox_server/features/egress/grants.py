@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
@@ -35,6 +36,20 @@ class EgressDestination(Model):
     """What the connection carries. Null: HTTP on port 80, TLS on 443, anything on other ports."""
 
 
+@dataclass(frozen=True, slots=True)
+class GrantScope:
+    """What of a destination's traffic a temporary rule is for."""
+
+    method: str = ""
+    target: str = ""
+    """The whole path with its query, of a request without a body; empty for all requests."""
+    uid: int | None = None
+    """The user whose programs' connections are meant; None: everybody's."""
+
+
+EVERYBODY = GrantScope()
+
+
 class EgressGrant(Model):
     id: str
     rule: str
@@ -45,8 +60,10 @@ class EgressGrant(Model):
     protocol: EgressProtocol | None
     methods: list[str] = Field(default_factory=list)
     """The HTTP methods that it is for; empty for all."""
-    paths: list[str] = Field(default_factory=list)
-    """The paths that it is for; empty for all."""
+    targets: list[str] = Field(default_factory=list)
+    """The paths with their queries that it is for, of requests without a body; empty for all."""
+    uid: int | None = None
+    """The user whose programs it is for; null for all."""
     until: float | None
     """Seconds since the epoch; null: while its task runs."""
     task: str | None
@@ -85,14 +102,14 @@ class EgressGrants:
         action: GrantAction = "allow",
         until: float | None = None,
         task: str | None = None,
-        request: tuple[str, str] | None = None,
+        scope: GrantScope = EVERYBODY,
     ) -> EgressGrant:
         """Put a rule in force, in the place of an earlier one about the same. Raises Unavailable, and then nothing has changed."""
         async with self._changing:
-            kept = [grant for grant in self.all() if not _about(grant, place, task, request)]
+            kept = [grant for grant in self.all() if not _about(grant, place, task, scope)]
             if len(kept) >= MAX_GRANTS:
                 raise ResourceExhausted(f"at most {MAX_GRANTS} temporary rules hold at once: remove some", limit=MAX_GRANTS)
-            made = self._made(place, by, action, until, task, request)
+            made = self._made(place, by, action, until, task, scope)
             await self._replace([made, *kept], lambda: self._changed(by, "grant", made))
         return made
 
@@ -116,7 +133,7 @@ class EgressGrants:
         action: GrantAction,
         until: float | None,
         task: str | None,
-        request: tuple[str, str] | None,
+        scope: GrantScope,
     ) -> EgressGrant:
         numbers = [int(grant.id[1:]) for grant in self._loaded()]
         identity = f"g{max(numbers, default=0) + 1}"
@@ -127,8 +144,9 @@ class EgressGrants:
             host=host_of(place.host),
             port=place.port,
             protocol=place.protocol,
-            methods=[request[0]] if request else [],
-            paths=[request[1]] if request else [],
+            methods=[scope.method] if scope.method else [],
+            targets=[scope.target] if scope.target else [],
+            uid=scope.uid,
             until=until,
             task=task,
             by=by,
@@ -157,7 +175,8 @@ class EgressGrants:
 def rule_of(grant: EgressGrant) -> dict[str, Any]:
     """Return a grant as a rule of the policy."""
     rule = destination_rule(EgressDestination(host=grant.host, port=grant.port, protocol=grant.protocol), grant.action)
-    more: Mapping[str, Any] = {"methods": grant.methods, "paths": grant.paths, "task": grant.task, "until": grant.until}
+    users = [] if grant.uid is None else [grant.uid]
+    more: Mapping[str, Any] = {"methods": grant.methods, "targets": grant.targets, "users": users, "task": grant.task, "until": grant.until}
     return {"name": grant.rule, **rule, **{name: value for name, value in more.items() if value}}
 
 
@@ -181,9 +200,9 @@ def _parsed(text: str) -> Address | str:
         raise InvalidArgument(f"host is no name or address: {error}", field="host") from None
 
 
-def _about(grant: EgressGrant, place: EgressDestination, task: str | None, request: tuple[str, str] | None) -> bool:
+def _about(grant: EgressGrant, place: EgressDestination, task: str | None, scope: GrantScope) -> bool:
     same = (grant.host, grant.port, grant.protocol, grant.task) == (host_of(place.host), place.port, place.protocol, task)
-    return same and (grant.methods, grant.paths) == (([request[0]], [request[1]]) if request else ([], []))
+    return same and GrantScope("".join(grant.methods), "".join(grant.targets), grant.uid) == scope
 
 
 def _read(file: JsonFile) -> list[EgressGrant]:

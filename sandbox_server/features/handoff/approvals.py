@@ -9,7 +9,7 @@ from sandbox_server.core import Conflict, Tasks
 from sandbox_server.core.approval import ApprovalAnswer, ApprovalDecision, ApprovalOutcome, ApprovalQuestion
 from sandbox_server.core.visible_text import visible
 from sandbox_server.features.handoff.approval_limits import MAX_DETAIL, MAX_REASON, ApprovalLimits, QuestionKey, key_of
-from sandbox_server.features.handoff.handoff import Approval, Handoff
+from sandbox_server.features.handoff.handoff import AllowedEffect, Approval, Handoff
 from sandbox_server.features.handoff.queue import HandoffQueue
 
 CLOSE_SECONDS = 5.0
@@ -83,7 +83,12 @@ class HandoffApprovals:
 
     async def _decide(self, question: ApprovalQuestion, details: dict[str, str]) -> ApprovalDecision:
         seconds = self._seconds if question.seconds is None else question.seconds
-        approval = Approval(subject=question.subject, rule=question.rule, details=details, answers=list(question.answers))
+        effects = {
+            answer: AllowedEffect(covers=visible(effect.covers), seconds=effect.seconds, rule=visible(effect.rule) or None)
+            for answer, effect in question.effects.items()
+        }
+        answers = list(question.answers)
+        approval = Approval(subject=question.subject, rule=question.rule, details=details, answers=answers, effects=effects)
         reason = visible(question.reason)[:MAX_REASON]
         asked = await self._queue.ask_approval(approval, reason, question.asked_by, seconds, question.on_timeout)
         try:

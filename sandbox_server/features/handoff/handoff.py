@@ -104,6 +104,15 @@ class Delivery(Model):
     to: NotificationChannel = "webhook"
 
 
+class AllowedEffect(Model):
+    covers: str
+    """What it allows, in one sentence."""
+    seconds: float | None
+    """How long, in seconds; null: for what waits alone, while the task runs, or for ever."""
+    rule: str | None
+    """The rule that it writes, as JSON; null if it writes none."""
+
+
 class Approval(Model):
     """What a request of the kind `approve` is about."""
 
@@ -117,6 +126,8 @@ class Approval(Model):
     """
     answers: list[ApprovalAnswer]
     """The outcomes that answer it."""
+    effects: dict[ApprovalAnswer, AllowedEffect] = Field(default_factory=dict)
+    """What each outcome that allows it allows."""
 
 
 class Handoff(Model):

@@ -100,3 +100,56 @@ def test_no_bytes_raise_anything_else(text: str, piece: int) -> None:
                 reader.feed(received[first : first + piece])
         except MalformedHead:
             pass
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("/x?y=/z", "/x?y=/z"),
+        ("http://a/x?y", "/x?y"),
+        ("http://a", "/"),
+        ("http://a?q=x&y=/public", "/?q=x&y=/public"),
+        ("http://a:80?q", "/?q"),
+        ("*", ""),
+    ],
+)
+def test_a_path_is_what_stands_behind_the_authority(target: str, path: str) -> None:
+    found = read(f"GET {target} HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert found
+    assert found.path == path
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "why"),
+    [
+        ("1.1", "Upgrade: websocket, h2c", "other protocols"),
+        ("1.1", "Upgrade: h2c, websocket", "other protocols"),
+        ("1.1", "Upgrade: websocket\r\nUpgrade: h2c", "other protocols"),
+        ("1.1", "Upgrade: websocket/13", "other protocols"),
+        ("1.1", "Upgrade: websocket\r\nUpgrade: websocket", "other protocols"),
+        ("1.0", "Upgrade: websocket", "HTTP/1.0"),
+        ("1.0", "Transfer-Encoding: chunked", "HTTP/1.0"),
+        ("1.1", "Connection: close, Transfer-Encoding\r\nTransfer-Encoding: chunked", "transfer-encoding"),
+        ("1.1", "Connection: content-length\r\nContent-Length: 5", "content-length"),
+        ("1.1", "Connection: Host", "host"),
+    ],
+)
+def test_what_leaves_a_server_the_choice_is_malformed(version: str, fields: str, why: str) -> None:
+    with pytest.raises(MalformedHead, match=why):
+        read(f"GET / HTTP/{version}\r\nHost: a\r\n{fields}\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("fields", "websocket"),
+    [("Upgrade: WebSocket", True), ("Upgrade: h2c", False), ("Upgrade: x-websocket", False), ("X: websocket", False)],
+)
+def test_a_websocket_is_asked_for_by_its_name_alone(fields: str, websocket: bool) -> None:
+    found = read(f"GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n")
+    assert found
+    assert found.websocket is websocket
+
+
+def test_fields_that_name_another_method_or_path_are_known() -> None:
+    found = read("POST / HTTP/1.1\r\nHost: a\r\nX-HTTP-Method-Override: DELETE\r\nX-Original-URL: /admin\r\nAccept: x\r\n\r\n")
+    assert found
+    assert found.overrides == ("x-http-method-override", "x-original-url")

@@ -127,7 +127,7 @@ def test_a_websocket_is_the_first_request_and_does_not_wait_with_much() -> None:
 @pytest.mark.parametrize(
     ("answer", "agreed"),
     [
-        (b"HTTP/1.1 101 Switching Protocols\r\n", True),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUPGRADE: WebSocket\r\n\r\n", True),
         (b"HTTP/1.1 200 OK\r\n", False),
         (b"nonsense\r\n", False),
         (b"x" * 1000, False),
@@ -153,3 +153,9 @@ def test_no_bytes_raise_anything_else_and_none_is_made_up(parts: list[bytes], pi
     except MalformedHead:
         pass
     assert sent.startswith(passed)
+
+
+@table_test([b"", b"Upgrade: h2c\r\n", b"Upgrade: websocket, h2c\r\n", b"Upgrade: websocket\r\nUpgrade: h2c\r\n", b"X: y" * MAX_HEAD])
+def test_a_server_changes_to_no_other_protocol(fields: bytes) -> None:
+    with pytest.raises(MalformedHead, match="another protocol"):
+        UpgradeAnswer().feed(b"HTTP/1.1 101 Switching Protocols\r\n" + fields + b"\r\n")

@@ -39,6 +39,8 @@ class Person:
 
     outcome: ApprovalOutcome = "deny"
     waits: bool = False
+    joined: list[bool] = field(default_factory=list)
+    """Whether each of the next answers is to a question that somebody else asked first."""
     withdrawn: int = 0
     asked: list[ApprovalQuestion] = field(default_factory=list)
 
@@ -51,7 +53,7 @@ class Person:
             except asyncio.CancelledError:
                 self.withdrawn += 1
                 raise
-        return ApprovalDecision(self.outcome, by="ada", handoff="h-1")
+        return ApprovalDecision(self.outcome, by="ada", handoff="h-1", joined=bool(self.joined and self.joined.pop(0)))
 
 
 @pytest.fixture

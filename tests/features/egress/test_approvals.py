@@ -1,4 +1,5 @@
 import asyncio
+import hashlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -6,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.core.approval import ApprovalAnswer, ApprovalOutcome
+from sandbox_server.core.approval import AnswerEffect, ApprovalAnswer, ApprovalOutcome
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.egress import approvals as egress_approvals
 from sandbox_server.features.egress.approvals import PROGRAM, ConnectionQuestions
@@ -105,7 +106,14 @@ async def test_a_connection_waits_for_the_person_and_then_passes(
         "protocol": "http",
         "program": "unknown",
         "session": "unknown",
-        "request": "GET /x",
+    }
+    assert question.effects["once"] == AnswerEffect("Connections of every program to a.example:80.", 300)
+    assert json.loads(question.effects["always"].rule) == {
+        "name": "approved a.example:80",
+        "action": "allow",
+        "hosts": ["a.example"],
+        "ports": [80],
+        "protocols": ["http"],
     }
     assert 0 < (question.seconds or 0) <= egress_approvals.SECONDS + 1
     assert allowed(lab, "a.example", 80) == f"allow by {rule}"
@@ -170,26 +178,107 @@ async def test_a_session_that_is_not_known_asks_as_any_program(
     assert (question.details["session"], question.asked_by) == (session, PROGRAM)
 
 
-async def test_an_answer_about_a_request_is_for_that_request_alone(lab: EgressLab, desk: Desk, person: Person) -> None:
+HTTP_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+BY_REQUEST = {"action": "ask", "hosts": ["a.example"], "methods": ["GET", "POST"], "name": "asks"}
+
+
+async def ask(lab: EgressLab, sent: bytes) -> bytes:
+    """The status line of an answer."""
+    return (await lab.said("a.example", 80, sent, 12))[-3:]
+
+
+@pytest.fixture
+async def by_request(lab: EgressLab) -> None:
+    """A host whose requests a rule asks about, one by one."""
+    lab.hosts["a.example"] = ["127.0.9.1"]
+    put(lab, {"rules": [BY_REQUEST, OUTSIDE]})
+    await lab.serve(80, answer=HTTP_ANSWER)
+
+
+async def test_an_answer_about_a_request_is_for_that_request_alone(lab: EgressLab, desk: Desk, person: Person, by_request: None) -> None:
+    person.outcome = "once"
+    for sent in (get("/a?to=alice"), get("/a?to=alice"), get("/a?to=mallory"), get("/a?to=alice", "POST")):
+        assert await ask(lab, sent) == b"200"
+    asked = [question.details["request"] for question in person.asked]
+    assert asked == ["GET /a?to=alice", "GET /a?to=alice", "GET /a?to=mallory", "POST /a?to=alice"]
+    assert lab.server.policy.grants == 0
+
+
+async def test_a_request_of_a_safe_method_is_allowed_for_a_time_where_the_person_chose_that(
+    lab: EgressLab, desk: Desk, person: Person, by_request: None
+) -> None:
+    person.outcome = "task"
+    for path in ("/a?to=alice", "/a?to=alice", "/a?to=mallory", "/%61?to=alice"):
+        assert await ask(lab, get(path)) == b"200"
+    assert [question.details["request"] for question in person.asked] == ["GET /a?to=alice", "GET /a?to=mallory", "GET /%61?to=alice"]
+    assert person.asked[0].effects["task"] == AnswerEffect("The same request of every program.", 3600)
+
+
+@pytest.mark.parametrize(
+    ("sent", "answers"),
+    [
+        (get("/a"), ("once", "task", "always", "deny")),
+        (get("/a", "POST"), ("once", "always", "deny")),
+        (get("/a").replace(b"\r\n\r\n", b"\r\nContent-Length: 1\r\n\r\nx"), ("once", "always", "deny")),
+        (get("/*", "POST"), ("once", "deny")),
+    ],
+)
+async def test_what_may_change_something_is_allowed_once_or_by_a_rule(
+    lab: EgressLab, desk: Desk, person: Person, by_request: None, sent: bytes, answers: tuple[str, ...]
+) -> None:
+    assert await ask(lab, sent) == b"403"
+    assert person.asked[0].answers == answers
+
+
+async def test_the_rule_that_is_written_is_the_one_that_was_shown(lab: EgressLab, desk: Desk, person: Person, by_request: None) -> None:
+    person.outcome = "always"
+    assert await ask(lab, get("/a?to=alice", "POST")) == b"200"
+    shown = json.loads(person.asked[0].effects["always"].rule)
+    assert (shown["methods"], shown["paths"]) == (["POST"], ["/a"])
+    document = json.loads((await desk.questions._client.ask("document"))["policy"])
+    assert document["rules"][0] == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"to=alice&amount=5", "to=alice&amount=5"),
+        (b"\xff\xfe", f"(2 bytes, SHA-256 {hashlib.sha256(b'\xff\xfe').hexdigest()})"),
+        (b"", None),
+    ],
+)
+async def test_a_body_is_shown_whole_or_by_what_identifies_it(
+    lab: EgressLab, desk: Desk, person: Person, by_request: None, body: bytes, shown: str | None
+) -> None:
+    sent = get("/a", "POST").replace(b"\r\n\r\n", f"\r\nContent-Length: {len(body)}\r\n\r\n".encode()) + body
+    await ask(lab, sent)
+    assert person.asked[0].details.get("body") == shown
+
+
+async def test_the_answer_to_somebody_elses_same_request_is_not_for_this_one(
+    lab: EgressLab, desk: Desk, person: Person, by_request: None
+) -> None:
+    """Both are one question of a person; each `once` allows one of them."""
+    person.outcome = "once"
+    person.joined = [True, True]
+    assert await ask(lab, get("/a")) == b"200"
+    assert len(person.asked) == 3
+
+
+async def test_an_answer_about_connections_is_for_one_users_programs(
+    lab: EgressLab, desk: Desk, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sandbox_server.drivers.egress.socket_owner import SocketOwner
+
     person.outcome = "once"
     lab.hosts["a.example"] = ["127.0.9.1"]
-    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"], "methods": ["GET", "POST"]}, OUTSIDE]})
+    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}, OUTSIDE]})
     await lab.serve(80)
-    for _ in range(2):
-        assert await lab.said("a.example", 80, get("/a"), 5) == b"hello"
-    assert len(person.asked) == 1
-    assert await lab.said("a.example", 80, get("/a", "POST"), 5) == b"hello"
-    assert [question.details["request"] for question in person.asked] == ["GET /a", "POST /a"]
-
-
-async def test_a_path_that_is_no_literal_of_a_rule_is_allowed_for_its_connection_alone(lab: EgressLab, desk: Desk, person: Person) -> None:
-    person.outcome = "always"
-    lab.hosts["a.example"] = ["127.0.9.1"]
-    put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"], "methods": ["GET"]}, OUTSIDE]})
-    await lab.serve(80)
-    assert await lab.said("a.example", 80, get("/*"), 5) == b"hello"
-    assert "a.example" not in allowed(lab, "a.example", 80).partition("by ")[0]
-    assert [rule["action"] for rule in json.loads((await desk.questions._client.ask("document"))["policy"])["rules"]] == ["ask", "allow"]
+    for uid in (1000, 1000, 991):
+        monkeypatch.setattr(lab.server.flows, "_owner_of", lambda *_, uid=uid: SocketOwner(uid, 0))
+        assert await lab.said("a.example", 80, get(), 5) == b"hello"
+    assert [question.details["uid"] for question in person.asked] == ["1000", "991"]
+    assert person.asked[0].effects["once"].covers == "Connections of programs of the user 1000 to a.example:80."
 
 
 async def test_without_an_answer_in_time_it_is_refused_and_the_persons_question_ends_by_its_own_clock(

@@ -7,7 +7,7 @@ from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.drivers.egress.policy import OrderedRules
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.egress import grants as grants_module
-from sandbox_server.features.egress.grants import EgressDestination, EgressGrants, destination_rule, host_of
+from sandbox_server.features.egress.grants import EgressDestination, EgressGrants, GrantScope, destination_rule, host_of
 from tests.egress.conftest import EgressLab
 from tests.features.egress.conftest import Ruling, allowed
 from tests.threads import Held, left_in_the_middle
@@ -71,12 +71,20 @@ async def test_a_file_that_is_no_list_of_grants_grants_nothing(client: EgressCli
 async def test_one_request_may_be_granted_alone(lab: EgressLab, ruling: Ruling) -> None:
     from sandbox_server.drivers.egress.policy import AppProtocol, Destination, HttpRequest
 
-    await ruling.grants.add(EgressDestination(host="a.example", port=80), "ada", until=4e9, request=("GET", "/a"))
+    await ruling.grants.add(EgressDestination(host="a.example", port=80), "ada", until=4e9, scope=GrantScope("GET", "/a?b=c"))
     decided = [
         lab.server.policy.decide(Destination(80, "a.example", protocol=AppProtocol.HTTP), HttpRequest(*request)).action.value
-        for request in (("GET", "/a"), ("POST", "/a"), ("GET", "/b"))
+        for request in (("GET", "/a?b=c"), ("GET", "/a"), ("GET", "/a?b=d"), ("POST", "/a?b=c"), ("GET", "/b"))
     ]
-    assert decided == ["allow", "deny", "deny"]
+    assert decided == ["allow", "deny", "deny", "deny", "deny"]
+
+
+async def test_a_grant_may_be_for_one_users_programs(lab: EgressLab, ruling: Ruling) -> None:
+    from sandbox_server.drivers.egress.policy import AppProtocol, Destination
+
+    await ruling.grants.add(EgressDestination(host="a.example", port=80), "ada", until=4e9, scope=GrantScope(uid=1000))
+    places = [Destination(80, "a.example", protocol=AppProtocol.HTTP, uid=uid) for uid in (1000, 991, None)]
+    assert [lab.server.policy.decide(place).action.value for place in places] == ["allow", "deny", "deny"]
 
 
 async def test_there_is_a_limit(ruling: Ruling, monkeypatch: pytest.MonkeyPatch) -> None:
