@@ -6,6 +6,7 @@ included from its first request, however it was opened. The gate holds whether t
 """
 
 import asyncio
+import base64
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from sandbox_server.cdp.request_decisions import RequestDecisions
 from sandbox_server.core.control import Holding
 from sandbox_server.core.errors import Failure
 from sandbox_server.core.tasks import Tasks, in_thread
+from sandbox_server.drivers.egress.body_summary import UNKNOWN_BODY, body_summary
 from sandbox_server.drivers.storage.json_file import JsonFile
 
 SUBJECTS = frozenset({"navigation", "submit", "download"})
@@ -118,7 +120,8 @@ class RequestGate:
         url, method = paused["request"]["url"], paused["request"]["method"]
         if not subjects or _is_persons(self._holding()) or (method == "GET" and url.startswith(OWN_PAGES)):
             return None
-        return self._tasks.start(self._decisions.ask({"subjects": subjects, "url": url, "method": method}), name="admission of a request")
+        question = {"subjects": subjects, "url": url, "method": method, "body": body_of(paused["request"])}
+        return self._tasks.start(self._decisions.ask(question), name="admission of a request")
 
 
 class _Follower:
@@ -246,6 +249,16 @@ def subjects_of(paused: Object) -> frozenset[str]:
     request = paused["request"]
     opens, sends = paused.get("resourceType") == "Document", request["method"] not in READS or request.get("hasPostData", False)
     return frozenset(name for name, holds in (("navigation", opens), ("submit", sends)) if holds)
+
+
+def body_of(request: Object) -> Mapping[str, object] | None:
+    """Return the summary of the body of a request that the browser describes; None if it has none."""
+    if not request.get("hasPostData"):
+        return None
+    entries = request.get("postDataEntries") or ()
+    if entries and all("bytes" in entry for entry in entries):  # of files it tells nothing
+        return body_summary(b"".join(base64.b64decode(entry["bytes"]) for entry in entries))
+    return UNKNOWN_BODY
 
 
 def _is_persons(holding: Holding) -> bool:

@@ -54,6 +54,7 @@ def build_egress(first: First) -> EgressParts:
     def granted(by: str, how: str, grant: EgressGrant) -> None:
         entries.policy_changed(by, how, rule=grant.rule, action=grant.action, host=grant.host, port=grant.port)
 
+    answer_seconds = machine.settings.approvals.answer_within(notifies=machine.settings.handoff.notifies)
     policy = PolicyInForce(client, changed)
     grants = EgressGrants(JsonFile(f"{run}/egress-grants.json"), client, granted)
     durations = GrantDurations(once=machine.settings.egress.once, task=machine.settings.approvals.task)
@@ -66,7 +67,7 @@ def build_egress(first: First) -> EgressParts:
     table.over += [entries.over, metrics.over]
 
     async def begin_anew() -> None:
-        await client.ask("answer_within", seconds=machine.settings.approvals.answer)
+        await client.ask("answer_within", seconds=answer_seconds)
         await questions.begin_anew()
         await grants.give()
         await announcer.give()

@@ -50,7 +50,7 @@ def build_handoff_queue(
     queue = HandoffQueue(store, receipted=receipted, kept=kept)
     if settings.control.private_handoff:
         keeper.hide_when(queue.asks_privacy)
-    approvals = HandoffApprovals(queue, settings.approvals.answer)
+    approvals = HandoffApprovals(queue, settings.approvals.answer_within(notifies=handoff.notifies))
     return HandoffParts(queue, approvals, links, ProductPart((), (store, links, queue, approvals)))
 
 

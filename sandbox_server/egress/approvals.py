@@ -4,12 +4,12 @@ Connections of one user to the same place are one question. Each request is a qu
 """
 
 import asyncio
-import hashlib
 import itertools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from sandbox_server.drivers.egress.body_summary import body_summary
 from sandbox_server.drivers.egress.policy import Destination, HttpRequest
 from sandbox_server.egress.flow_events import FlowEvents
 
@@ -17,8 +17,6 @@ SECONDS = 30.0
 MAX_SECONDS = 3600.0
 MAX_OPEN = 64
 """Questions that may be open at once. More are refused."""
-MAX_SHOWN_BODY = 2000
-"""Bytes of a body that is told of as text. Of a longer one, size and hash are told."""
 
 type ReadBody = Callable[[], Awaitable[bytes]]
 """Reads the whole body of a request, within a bound. Raises InjectionRefused."""
@@ -32,9 +30,9 @@ class AskedRequest:
     body: bytes = field(repr=False)
 
     def describe(self) -> dict[str, object]:
-        """Return what the event of its question says: the whole target, and the body as text, or its size and SHA-256."""
-        told = {"size": len(self.body), "sha256": hashlib.sha256(self.body).hexdigest(), "text": _readable(self.body)}
-        return {"method": self.request.method, "target": self.request.path, "body": told if self.request.has_body else None}
+        """Return what the event of its question says: the whole target, and the body by `body_summary`."""
+        body = body_summary(self.body) if self.request.has_body else None
+        return {"method": self.request.method, "target": self.request.path, "body": body}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +115,3 @@ def _answer_late(question: _Question) -> None:
     """Answer no, because nobody did."""
     if not question.answered.done():
         question.answered.set_result(False)
-
-
-def _readable(body: bytes) -> str | None:
-    """Return a body as text; None for one that is long or no text."""
-    try:
-        return body.decode() if len(body) <= MAX_SHOWN_BODY else None
-    except UnicodeDecodeError:
-        return None

@@ -76,7 +76,7 @@ class HttpSide:
         return bytes(found)
 
 
-class RequestBody:
+class HeldBody:
     """The body of one request, which is read whole only where that is needed."""
 
     def __init__(self, side: HttpSide) -> None:

@@ -21,8 +21,8 @@ from sandbox_server.drivers.egress.socket_owner import SocketOwner
 from sandbox_server.egress.approvals import ReadBody
 from sandbox_server.egress.clear_stream import ByteStream, ClearStream
 from sandbox_server.egress.credential_broker import CredentialBroker
-from sandbox_server.egress.http_exchange import ExchangeFailed, HttpExchange, HttpSide, RequestBody, server_side
-from sandbox_server.egress.open_flow import request_of
+from sandbox_server.egress.http_exchange import ExchangeFailed, HeldBody, HttpExchange, HttpSide, server_side
+from sandbox_server.egress.open_flow import request_in
 from sandbox_server.egress.refusals import FlowRefused
 from sandbox_server.egress.request_injection import InjectedRequest
 from sandbox_server.egress.tls_stream import TlsStream
@@ -127,7 +127,7 @@ class InterceptedFlow:
     async def _judged(self, request: h11.Request) -> InjectedRequest:
         """Judge a request and put its secrets in. Raises FlowRefused."""
         head = self._read(request)
-        judged, body = request_of(head), RequestBody(self._client)
+        judged, body = request_in(head), HeldBody(self._client)
         target = head.path.encode("latin-1") or b"*"
         try:
             await self._gate.admit(judged, body.read)

@@ -66,9 +66,12 @@ class OpenFlow:
 
 
 def request_of(head: RequestHead | None) -> HttpRequest | None:
+    """The request that a head asks for; None without one."""
+    return request_in(head) if head else None
+
+
+def request_in(head: RequestHead) -> HttpRequest:
     """The request that a head asks for."""
-    if head is None:
-        return None
     has_body = bool(head.transfer_encodings) or any(length != "0" for length in head.lengths)
     return HttpRequest(head.method, head.path, has_body, head.overrides)
 

@@ -169,6 +169,11 @@ class HandoffSettings:
             raise ValueError("HANDOFF_SLACK_URL and HANDOFF_SLACK_TOKEN are two ways to the same place: set one of them")
 
     @property
+    def notifies(self) -> bool:
+        """Whether people are told of requests elsewhere than on the pages."""
+        return any((self.webhook, self.slack, self.slack_token, self.discord, self.telegram, self.ntfy, self.smtp))
+
+    @property
     def problem(self) -> str | None:
         """What is missing, where the secrets are known; None if nothing is."""
         needed = (

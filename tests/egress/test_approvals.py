@@ -3,8 +3,9 @@ import hashlib
 
 import pytest
 
+from sandbox_server.drivers.egress.body_summary import MAX_TEXT
 from sandbox_server.drivers.egress.policy import Destination, HttpRequest
-from sandbox_server.egress.approvals import MAX_SHOWN_BODY, Approvals, AskedRequest
+from sandbox_server.egress.approvals import Approvals, AskedRequest
 from sandbox_server.egress.flow_events import FlowEvents
 from tests.egress.heard_events import HeardEvents
 
@@ -94,7 +95,7 @@ async def test_a_rule_about_requests_asks_for_each_request() -> None:
         assert await asyncio.gather(*waiting) == [True, False, False]
 
 
-@pytest.mark.parametrize(("body", "text"), [(b"to=alice", "to=alice"), (b"\xff", None), (b"x" * (MAX_SHOWN_BODY + 1), None), (b"", "")])
+@pytest.mark.parametrize(("body", "text"), [(b"to=alice", "to=alice"), (b"\xff", None), (b"x" * (MAX_TEXT + 1), None), (b"", "")])
 async def test_a_body_is_told_as_text_or_by_what_identifies_it(body: bytes, text: str | None) -> None:
     told = AskedRequest(HttpRequest("POST", "/transfer?a=b", has_body=True), body).describe()
     expected = {"size": len(body), "sha256": hashlib.sha256(body).hexdigest(), "text": text}

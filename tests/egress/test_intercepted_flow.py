@@ -13,6 +13,7 @@ import pytest
 
 from sandbox_server.egress import intercepted_flow
 from sandbox_server.egress.http_exchange import HttpSide
+from sandbox_server.egress.tls_stream import TlsStream
 from tests.egress.conftest import SECONDS
 from tests.secret_servers import HOST, PLACEHOLDER, VALUE, SecretLab, SecretServer, binding, pieces, plain, request, secret
 
@@ -152,6 +153,7 @@ async def test_requests_may_come_one_after_the_other_however_fast_the_server_is(
         await say(side, event)  # type: ignore[arg-type]
         if isinstance(event, h11.Request):
             await opened.server.answered.wait()
+            assert isinstance(side.stream, TlsStream)
             select.select([side.stream._sock], [], [], SECONDS)  # the answer is here before anything else runs
             opened.server.answered.clear()
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -28,8 +28,8 @@ class RequestJudge(Protocol):
         """Return what rules for the browser are about: some of `navigation`, `submit` and `download`."""
         ...
 
-    async def admit(self, subjects: Sequence[str], url: str, method: str) -> bool:
-        """Wait for the decision on a request that is about these subjects: whether it goes on."""
+    async def admit(self, subjects: Sequence[str], url: str, method: str, body: Mapping[str, object] | None = None) -> bool:
+        """Wait for the decision on a request that is about these subjects: whether it goes on. `body` is a `body_summary`."""
         ...
 
 
@@ -132,7 +132,7 @@ class _Connection:
     async def _judge_one(self, question: dict[str, Any]) -> None:
         admitted = False
         try:
-            admitted = await self._judge.admit(question["subjects"], question["url"], question["method"])
+            admitted = await self._judge.admit(question["subjects"], question["url"], question["method"], question["body"])
         finally:
             await self._send({"id": question["id"], "admitted": admitted})
 

@@ -4,10 +4,12 @@ In normal form a path is percent-encoded where it has to be, and nowhere else. A
 one decodes it before it looks for slashes, another one drops parameters or merges slashes.
 """
 
+import re
 from functools import lru_cache
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,=:@")
 """What stands for itself in a path, encoded or not: `pchar` (RFC 3986, 3.3) without the semicolon, which begins parameters."""
+_UNRESERVED = re.compile("%(?:2[DEde]|3[0-9]|4[1-9A-Fa-f]|5[0-9AFaf]|6[1-9A-Fa-f]|7[0-9AEae])")
 _SPECIAL = frozenset("*?[")
 """Characters of globs."""
 _HEX = frozenset("0123456789abcdefABCDEF")
@@ -66,6 +68,11 @@ def normal_glob(glob: str) -> str:
         else:
             made += "".join(f"%{byte:02X}" for byte in one.encode("utf-8", "surrogatepass"))
     return made
+
+
+def without_needless_encoding(text: str) -> str:
+    """Return a query, or another text that is no path, with nothing percent-encoded that stands for itself (RFC 3986, 2.3)."""
+    return _UNRESERVED.sub(lambda found: chr(int(found[0][1:], 16)), text)
 
 
 def _encoded(text: str, at: int) -> int:

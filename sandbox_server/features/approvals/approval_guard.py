@@ -17,14 +17,12 @@ from sandbox_server.core.identity import SERVER
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.shells.command_effects import UNCLEAR_ACT, acts_of
 from sandbox_server.features.approvals.browser_gate import BrowserGate
-from sandbox_server.features.approvals.gate import HINT, ApprovalGate, GatedAct
+from sandbox_server.features.approvals.gate import HINT, ApprovalGate, GatedAct, TaskScope
 from sandbox_server.features.approvals.policy import MAX_TEXT, ApprovalMatch, ApprovalPolicy, ApprovalRule
 from sandbox_server.features.approvals.shell_lines import REFUSED, TYPING, GivenLine, TypedLines, line_of
 
 BLOCKED = ("ERR_BLOCKED_BY_CLIENT", "Failed to fetch")
 """What pages and scripts that fail for a request that was not admitted are told."""
-MAX_ARGUMENTS = 1500
-"""Characters of arguments that a person is shown. Of longer ones the size is shown."""
 
 
 class ApprovalGuard:
@@ -87,12 +85,14 @@ class ApprovalGuard:
             return
 
         def decide(policy: ApprovalPolicy) -> ApprovalRule | None:
-            return policy.decide_line(line.text, acts)
+            return policy.decide_line(line.text, acts, line.directory)
 
         details = {"command": line.text, "caller": call.caller.name}
         details |= {name: text for name, text in (("directory", line.directory), ("session", line.session)) if text}
-        same = ApprovalMatch(line=line.text) if 0 < len(line.text) <= MAX_TEXT else ApprovalMatch()
-        act = GatedAct("shell", decide, details, call.caller.name, same)
+        whole = 0 < len(line.text) <= MAX_TEXT
+        always = ApprovalMatch(line=line.text, directory=line.directory or None) if whole else None
+        scope = TaskScope(f"{line.directory}\n{line.text}", f"The same line in {line.directory}.") if line.directory else None
+        act = GatedAct("shell", decide, details, call.caller.name, always, scope)
         await self._gate.admit(act, partial(_while_connected, call))
 
 
@@ -111,9 +111,9 @@ def named_tool_act(names: list[str], arguments: Any, caller: str) -> GatedAct:
         return policy.decide("tool", {"tool": names})
 
     text = json.dumps(arguments, ensure_ascii=False, default=str)
-    shown = text if len(text) <= MAX_ARGUMENTS else f"({len(text)} characters, which are too many to show)"
-    details = {"tool": names[0], "arguments": shown, "caller": caller}
-    return GatedAct("tool", decide, details, caller, ApprovalMatch(tool=_exactly(names[0])))
+    details = {"tool": names[0], "arguments": text, "caller": caller}
+    scope = TaskScope(f"{names[0]}\n{text}", "The same call with the same arguments.")
+    return GatedAct("tool", decide, details, caller, ApprovalMatch(tool=_exactly(names[0])), scope)
 
 
 def _exactly(text: str) -> str:

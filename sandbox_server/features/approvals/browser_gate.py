@@ -1,19 +1,22 @@
 """The gate of the browser: pages that it opens, data that it sends to sites, and files that it hands over."""
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from sandbox_server.core.approval import ApprovalDenied
-from sandbox_server.features.approvals.gate import ApprovalGate, GatedAct
-from sandbox_server.features.approvals.policy import ActFields, ActSubject, ApprovalMatch, ApprovalPolicy, ApprovalRule
+from sandbox_server.drivers.egress.body_summary import body_detail
+from sandbox_server.drivers.egress.url_normalization import TwoReadings, normal_path, without_needless_encoding
+from sandbox_server.features.approvals.gate import ApprovalGate, Decide, GatedAct, TaskScope
+from sandbox_server.features.approvals.policy import ActFields, ActSubject, ApprovalMatch, ApprovalPolicy, ApprovalRule, UnclearUrl
 
 BROWSER = "browser"
 """Who asks: what made the browser do it is not known."""
 _REQUESTS: tuple[ActSubject, ...] = ("navigation", "submit")
 _WITH_HOST = tuple(f"{prefix}{scheme}://" for prefix in ("", "blob:", "filesystem:") for scheme in ("http", "https", "ftp", "ws", "wss"))
-_ENCODED = re.compile("%[2-7][0-9A-Fa-f]")
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-"""Characters that a URL has the same meaning with, encoded or not (RFC 3986, 2.3)."""
+
+
+MAX_LITERAL = 300
+"""Characters of an address without a host that a rule is made for."""
 
 
 class BrowserGate:
@@ -38,12 +41,12 @@ class BrowserGate:
         """Whether rules are about downloads, so that it has to be known where they come from."""
         return self._gate.guards("download")
 
-    async def admit(self, subjects: Sequence[str], url: str, method: str) -> bool:
-        """Wait for the decision on a request that is about these subjects: whether it goes on."""
+    async def admit(self, subjects: Sequence[str], url: str, method: str, body: Mapping[str, object] | None = None) -> bool:
+        """Wait for the decision on a request that is about these subjects: whether it goes on. `body` is a `body_summary`."""
         try:
             for subject in _REQUESTS:
                 if subject in subjects:
-                    await self._gate.admit(_act_of_request(subject, url, method))
+                    await self._gate.admit(_act_of_request(subject, url, method, body))
         except ApprovalDenied as denied:
             self._note(denied)
             return False
@@ -53,14 +56,13 @@ class BrowserGate:
         """Return if a file may be handed to the agent. Raises ApprovalDenied. Of an unknown `url`, every rule is about it."""
         if self._held_by_person() or not self._gate.guards("download"):
             return
-        fields = {"file": [name], **({"host": [host_of(url)], "url": [compared(url)]} if url else {})}
-        decide = _decision("download", fields) if url else _strictest_download
-        details = {"file": name, "url": _plain(url) if url else "(unknown)", "host": host_of(url) if url else "(unknown)"}
-        same = (
-            ApprovalMatch(host=_literal(host_of(url)), file=_literal(name)) if url and host_of(url) else ApprovalMatch(file=_literal(name))
-        )
+        host = host_of(url)
+        decide = _decision("download", url, {"file": [name]}) if url else _strictest_download
+        details = {"file": name, "url": _plain(url) if url else "(unknown)", "host": host if url else "(unknown)"}
+        always = ApprovalMatch(host=_literal(host) if host else None, file=_literal(name))
+        for_task = TaskScope(f"{_plain(url)} {name}", "The same file from the same address.") if url else None
         try:
-            await self._gate.admit(GatedAct("download", decide, details, BROWSER, same))
+            await self._gate.admit(GatedAct("download", decide, details, BROWSER, always, for_task))
         except ApprovalDenied as denied:
             self._note(denied)
             raise
@@ -70,14 +72,22 @@ class BrowserGate:
         self.last = denied
 
 
-def _act_of_request(subject: ActSubject, address: str, method: str) -> GatedAct:
+def _act_of_request(subject: ActSubject, address: str, method: str, body: Mapping[str, object] | None) -> GatedAct:
     url, host = _plain(address), host_of(address)
-    details = {"host": host, "url": url, "method": method}
-    same = ApprovalMatch(host=_literal(host)) if host else ApprovalMatch(url=_literal(url[:900]))
-    return GatedAct(subject, _decision(subject, {"host": [host], "url": [compared(address)]}), details, BROWSER, same)
+    details = {"host": host, "url": url, "method": method, **({"body": body_detail(body)} if body else {})}
+    always = ApprovalMatch(host=_literal(host)) if host else ApprovalMatch(url=_literal(url)) if len(url) <= MAX_LITERAL else None
+    scope = TaskScope(host, f"Every page of {host}.") if subject == "navigation" and host else None
+    return GatedAct(subject, _decision(subject, address), details, BROWSER, always, scope)
 
 
-def _decision(subject: ActSubject, fields: ActFields) -> Callable[[ApprovalPolicy], ApprovalRule | None]:
+def _decision(subject: ActSubject, address: str, more: ActFields = MappingProxyType({})) -> Decide:
+    """Return what decides about a URL. A rule that compares URLs decides nothing on one with two readings."""
+    fields = {"host": [host_of(address)], **more}
+    try:
+        fields["url"] = [compared(address)]
+    except TwoReadings as error:
+        unclear = UnclearUrl(_origin(address), str(error))
+        return lambda policy: policy.decide(subject, fields, unclear)
     return lambda policy: policy.decide(subject, fields)
 
 
@@ -93,12 +103,23 @@ def host_of(url: str | None) -> str:
 
 
 def compared(url: str) -> str:
-    """Return what rules compare of a URL: every way to write the same page's has one form.
+    """Return what rules compare of a URL: every way to write the same page's has one form. Raises TwoReadings.
 
-    It has no fragment, no user and no final dot of the host, and nothing is percent-encoded that needs no encoding.
+    It has no fragment, no user and no final dot of the host. Its path is in normal form, and of its query nothing is
+    percent-encoded that needs no encoding.
     """
     scheme, host, rest = _parts(_plain(url))
-    return _ENCODED.sub(_decoded, f"{scheme}{host}{rest}")
+    port, slash, path_and_query = rest.partition("/")
+    if not scheme or scheme.startswith("blob:") or not slash:
+        return without_needless_encoding(f"{scheme}{host}{rest}")
+    path, mark, query = path_and_query.partition("?")
+    return f"{scheme}{host}{port}{normal_path(f'/{path}')}{mark}{without_needless_encoding(query)}"
+
+
+def _origin(url: str) -> str:
+    """Return what stands before the path of a URL with a host, and its slash."""
+    scheme, host, rest = _parts(_plain(url))
+    return f"{scheme}{host}{rest.partition('/')[0]}/"
 
 
 def _parts(url: str) -> tuple[str, str, str]:
@@ -114,11 +135,6 @@ def _parts(url: str) -> tuple[str, str, str]:
         host, colon, port = place.partition(":")
         port = f"{colon}{port}"
     return scheme, f"{host}{bracket}".rstrip(".").lower(), f"{port}{after[end:]}"
-
-
-def _decoded(encoded: re.Match[str]) -> str:
-    character = chr(int(encoded[0][1:], 16))
-    return character if character in _UNRESERVED else encoded[0]
 
 
 def _plain(url: str | None) -> str:

@@ -53,10 +53,15 @@ class ApprovalMatch(StrictModel):
     """`shell`: what a command does, as far as its words say."""
     line: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)] | None = None
     """`shell`: the whole line, exactly."""
+    directory: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)] | None = None
+    """`shell`: the directory that the call names for the line, exactly."""
     host: TextPattern | None = None
     """`navigation`, `submit`, `download`: the host, such as `*.bank.example`, as Punycode, in any case, without a port."""
     url: TextPattern | None = None
-    """`navigation`, `submit`, `download`: the whole URL, without its fragment and user, with nothing encoded that needs no encoding."""
+    """`navigation`, `submit`, `download`: the whole URL, without its fragment and user, with nothing encoded that needs no encoding.
+
+    A URL that servers read in different ways is refused where it may match.
+    """
     file: TextPattern | None = None
     """`download`: the name that the page suggests, in any case."""
     tool: TextPattern | None = None
@@ -80,7 +85,7 @@ class ApprovalMatch(StrictModel):
 
 
 _FIELDS: dict[ActSubject, frozenset[str]] = {
-    "shell": frozenset({"command", "effect", "line"}),
+    "shell": frozenset({"command", "effect", "line", "directory"}),
     "navigation": frozenset({"host", "url"}),
     "submit": frozenset({"host", "url"}),
     "download": frozenset({"host", "url", "file"}),
@@ -136,6 +141,33 @@ def _check_host(pattern: "str | RegexPattern") -> None:
         raise ValueError("this is a host alone, without scheme, user, port, path and final dot; for the others there is url")
 
 
+@dataclass(frozen=True, slots=True)
+class UnclearUrl:
+    """A URL with two readings: what stands before its path, with the slash, and why it has two."""
+
+    origin: str
+    why: str
+
+    def matches(self, pattern: "str | RegexPattern") -> bool | None:
+        """Whether a pattern matches it, whichever way it is read; None if that depends."""
+        if not isinstance(pattern, str):
+            return None
+        literal = pattern[: min((at for mark in "*?[" if (at := pattern.find(mark)) >= 0), default=len(pattern))]
+        if not (literal.startswith(self.origin) or self.origin.startswith(literal)):
+            return False
+        whole = self.origin.startswith(literal) and set(pattern[len(literal) :]) == {"*"}
+        return True if whole else None
+
+
+class UnclearAct(Exception):
+    """A rule may be about an act, or not; `why` says what of it has two readings."""
+
+    def __init__(self, rule: ApprovalRule, why: str) -> None:
+        super().__init__(why)
+        self.rule = rule
+        self.why = why
+
+
 @dataclass(frozen=True)
 class ApprovalPolicy:
     """A document, ready to decide."""
@@ -159,27 +191,40 @@ class ApprovalPolicy:
         """Whether any rule of a subject asks or denies."""
         return any(rule.subject == subject and rule.action != "allow" for rule in self.document.rules)
 
-    def decide(self, subject: ActSubject, fields: ActFields) -> ApprovalRule | None:
-        """Return the first rule that matches an act; None if none does."""
+    def decide(self, subject: ActSubject, fields: ActFields, unclear: UnclearUrl | None = None) -> ApprovalRule | None:
+        """Return the first rule that matches an act; None if none does.
+
+        `unclear` is in the place of the field `url` of a URL with two readings. Raises UnclearAct for a rule that may match it.
+        """
         fields = {name: [text.lower() for text in texts] if name in FOLDED else texts for name, texts in fields.items()}
         for rule, compiled_patterns in self._rules:
-            if rule.subject == subject and all(_any_matches(pattern, fields.get(name, ())) for name, pattern in compiled_patterns.items()):
+            if rule.subject != subject:
+                continue
+            compared = {name: pattern for name, pattern in compiled_patterns.items() if not (unclear and name == "url")}
+            if not all(_any_matches(pattern, fields.get(name, ())) for name, pattern in compared.items()):
+                continue
+            matches = True if unclear is None or rule.match.url is None else unclear.matches(rule.match.url)
+            if matches is None:
+                raise UnclearAct(rule, unclear.why if unclear else "")
+            if matches:
                 return rule
         return None
 
-    def decide_line(self, line: str, acts: Iterable[CommandAct]) -> ApprovalRule | None:
-        """Return the rule for a shell line: of the rules of its commands, the strictest one."""
-        found = [rule for act in acts if (rule := self._decide_command(line, act))]
+    def decide_line(self, line: str, acts: Iterable[CommandAct], directory: str | None = None) -> ApprovalRule | None:
+        """Return the rule for a shell line: of the rules of its commands, the strictest one. `directory` is what its call names."""
+        found = [rule for act in acts if (rule := self._decide_command((line, directory), act))]
         strictest = ("deny", "ask", "allow")
         return min(found, key=lambda rule: strictest.index(rule.action), default=None)
 
-    def _decide_command(self, line: str, act: CommandAct) -> ApprovalRule | None:
+    def _decide_command(self, line: tuple[str, str | None], act: CommandAct) -> ApprovalRule | None:
         return next((rule for rule, compiled_patterns in self._rules if _matches_command(rule, compiled_patterns, line, act)), None)
 
 
-def _matches_command(rule: ApprovalRule, found: Mapping[str, patterns.Pattern[str]], line: str, act: CommandAct) -> bool:
-    """Whether a rule matches a command. One that nobody can tell from the line matches every rule that asks or denies."""
-    if rule.subject != "shell" or (rule.match.line is not None and rule.match.line != line):
+def _matches_command(rule: ApprovalRule, found: Mapping[str, patterns.Pattern[str]], line: tuple[str, str | None], act: CommandAct) -> bool:
+    """Whether a rule matches a command of a line in a directory. One that nobody can tell matches every rule that asks or denies."""
+    if rule.subject != "shell":
+        return False
+    if rule.match.directory not in (None, line[1]) or rule.match.line not in (None, line[0]):
         return False
     if act.unclear and rule.match.line is None and rule.action != "allow":
         return True

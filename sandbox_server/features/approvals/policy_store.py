@@ -75,7 +75,7 @@ class ApprovalPolicyStore:
                 return  # the rule is gone: what it asked about is allowed, or denied, by others
             names = {rule.name for rule in rules}
             name = next(name for number in range(len(rules) + 1) if (name := f"allowed {number + 1}") not in names)
-            added = ApprovalRule(name=name, subject=subject, match=match, action="allow")
+            added = allowing_rule(name, subject, match)
             await self._put(ApprovalPolicyDocument(rules=[*rules[:at], added, *rules[at:]]))
 
     async def _put(self, document: ApprovalPolicyDocument) -> ApprovalPolicy:
@@ -87,18 +87,23 @@ class ApprovalPolicyStore:
         return self.policy
 
 
+def allowing_rule(name: str, subject: ActSubject, match: ApprovalMatch) -> ApprovalRule:
+    """Return the rule that `always` writes."""
+    return ApprovalRule(name=name, subject=subject, match=match, action="allow")
+
+
 class TaskGrants:
     """What people allowed for a task, by caller, until its time is over. A restart of the server forgets it."""
 
     def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._now = now
         self._until: dict[GrantKey, float] = {}
 
     def allow(self, key: GrantKey) -> None:
         """Allow an act from now on."""
         self._until.pop(key, None)
-        self._until[key] = self._now() + self._seconds
+        self._until[key] = self._now() + self.seconds
         while len(self._until) > MAX_GRANTS:
             del self._until[next(iter(self._until))]
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 from sandbox_server.core import Failure, Tasks
 from sandbox_server.core.approval import AnswerEffect, ApprovalAnswer, ApprovalDecision, ApprovalQuestion, AskApproval
 from sandbox_server.core.entity_tags import ANY_VERSION
+from sandbox_server.drivers.egress.body_summary import body_detail
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.features.egress.attribution import ConnectionAttribution
 from sandbox_server.features.egress.connections import Connection
@@ -184,7 +185,7 @@ class ConnectionQuestions:
         if seconds < MIN_SECONDS:
             return
         caller = self._caller_of(connection.session or "")
-        request = AskedRequest.of(event)
+        request = ShownRequest.of(event)
         effects = effects_of(connection, request, self._answers.task_of(caller), self._answers.durations)
         question = question_of(connection, request, seconds, caller, effects)
         decision = await self._ask(question)
@@ -193,7 +194,7 @@ class ConnectionQuestions:
         await self._give(event, connection, decision, caller)
 
     async def _give(self, event: Mapping[str, Any], connection: Connection, decision: ApprovalDecision, caller: str | None) -> None:
-        place, request = _place_of(connection), AskedRequest.of(event)
+        place, request = _place_of(connection), ShownRequest.of(event)
         if decision.answer and (request is None or decision.answer in ("task", "always")):
             scope = GrantScope(uid=connection.uid) if request is None else request.scope(connection.uid)
             with _logged("an answer"):
@@ -213,7 +214,7 @@ def _logged(what: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRequest:
+class ShownRequest:
     """A request that a rule asks about, as the egress process tells of it."""
 
     method: str
@@ -221,7 +222,7 @@ class AskedRequest:
     body: Mapping[str, Any] | None
 
     @classmethod
-    def of(cls, event: Mapping[str, Any]) -> "AskedRequest | None":
+    def of(cls, event: Mapping[str, Any]) -> "ShownRequest | None":
         """Return the request of a question; None if it is about a connection."""
         return cls(event["method"], event["target"], event["body"]) if event["by_request"] else None
 
@@ -244,13 +245,12 @@ class AskedRequest:
         """Return what a person is shown of it: the whole target, and its body as text, or what identifies that."""
         found = {"request": f"{self.method} {self.target}"}
         if self.body is not None:
-            text, size = self.body["text"], self.body["size"]
-            found["body"] = text or f"({size} bytes)" if text is not None else f"({size} bytes, SHA-256 {self.body['sha256']})"
+            found["body"] = body_detail(self.body)
         return found
 
 
 def question_of(
-    connection: Connection, request: AskedRequest | None, seconds: float, caller: str | None, effects: Mapping[ApprovalAnswer, AnswerEffect]
+    connection: Connection, request: ShownRequest | None, seconds: float, caller: str | None, effects: Mapping[ApprovalAnswer, AnswerEffect]
 ) -> ApprovalQuestion:
     """Return the question about a connection, or about a request of one."""
     details = {
@@ -277,7 +277,7 @@ def question_of(
 
 
 def effects_of(
-    connection: Connection, request: AskedRequest | None, task: str | None, durations: GrantDurations
+    connection: Connection, request: ShownRequest | None, task: str | None, durations: GrantDurations
 ) -> dict[ApprovalAnswer, AnswerEffect]:
     """Return what each answer that allows it allows. A request that may change something is allowed once, or by a rule."""
     whose = "every program" if connection.uid is None else f"programs of the user {connection.uid}"

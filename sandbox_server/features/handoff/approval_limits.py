@@ -15,7 +15,7 @@ MAX_OPEN_OF_ONE = 8
 MAX_PER_MINUTE = 60
 MAX_PER_MINUTE_OF_ONE = 30
 MAX_DETAILS = 12
-MAX_DETAIL = 2000
+MAX_DETAIL = 8000
 """Characters of a detail, once they are all visible. Who cannot see all of it cannot allow it."""
 MAX_REASON = 300
 REFUSED_SECONDS = 60.0

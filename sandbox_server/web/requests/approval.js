@@ -6,12 +6,15 @@ import { translate } from "./strings.js";
 
 /** @typedef {import("./handoff.js").Handoff} Handoff */
 /** @typedef {import("./handoff.js").Subject} Subject */
+/** @typedef {import("./handoff.js").Decision} Decision */
 /** @typedef {{text: string, code?: boolean}} Piece `code`: what a program wrote */
 /** @typedef {Parameters<typeof translate>[0]} Key */
 
 /** Characters of a value in the sentence; the details have it whole. */
 const MAX_INLINE = 120;
-const MAX_VALUE = 4000;
+const MAX_VALUE = 8000;
+/** Above, minutes are counted. */
+const MOST_SECONDS = 90;
 const MAX_NAME = 40;
 const MAX_DETAILS = 16;
 const MAX_SESSION = 24;
@@ -30,7 +33,8 @@ const MARK = "\u0000";
 
 /** The details that have a name, in their order. */
 const NAMES = /** @type {const} */ ([
-  "command", "request", "host", "port", "protocol", "url", "file", "tool", "server", "program", "session", "folder", "page", "origin", "task", "waiting", "uid", "rule",
+  "command", "directory", "request", "method", "body", "host", "port", "protocol", "url", "file", "tool", "arguments", "server", "program", "session", "folder",
+  "page", "origin", "task", "waiting", "uid", "caller", "rule",
 ]);
 
 /** What wants what, in pieces. @param {Handoff} handoff @returns {Piece[]} */
@@ -58,6 +62,54 @@ export function approvalDetails({ approval }) {
   const known = NAMES.filter((name) => details[name]).map((name) => /** @type {[string, string]} */ ([translate(`detail_${name}`), details[name]]));
   const others = Object.entries(details).filter(([name, value]) => value && !NAMES.includes(/** @type {"host"} */ (name)));
   return [...known, ...others].slice(0, MAX_DETAILS).map(([name, value]) => [plainLine(name, MAX_NAME), revealed(String(value), MAX_VALUE)]);
+}
+
+/** A time as buttons have it. @param {number} seconds */
+export function timeOf(seconds) {
+  if (seconds <= MOST_SECONDS) return translate("seconds", { count: seconds });
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 120 ? translate("minutes", { count: minutes }) : translate("hours", { count: Math.round(minutes / 60) });
+}
+
+/** What the button of an answer says: with the time, where it holds for one. @param {Handoff} handoff @param {Decision} decision */
+export function answerLabel({ approval }, decision) {
+  const seconds = approval?.effects?.[decision]?.seconds;
+  return seconds ? translate("allowFor", { time: timeOf(seconds) }) : translate(decision);
+}
+
+/** What an answer is, once it is given. @param {Handoff} handoff @param {Decision} decision */
+export function answerDone({ approval }, decision) {
+  const seconds = approval?.effects?.[decision]?.seconds;
+  return seconds ? translate("allowedFor", { time: timeOf(seconds) }) : translate(`${decision}Done`);
+}
+
+/** What an answer allows, as a sentence. @param {Handoff} handoff @param {Decision} decision */
+export function coversOf({ approval }, decision) {
+  const effect = approval?.effects?.[decision];
+  if (!approval || !effect) return "";
+  const { details, subject } = approval;
+  const who = details.uid ? translate("programsOf", { uid: details.uid }) : translate("everyProgram");
+  if (subject === "network" && !details.request) return translate("coversConnections", { who, place: place(details) });
+  if (decision === "once") return translate("coversThis");
+  /** @type {Partial<Record<Subject, string>>} */
+  const texts = {
+    network: translate("coversRequest", { who }),
+    shell: translate("coversLine", { directory: inline(details.directory ?? "") }),
+    navigation: translate("coversHost", { host: inline(details.host ?? "") }),
+    download: translate("coversFile"),
+    tool: translate("coversCall"),
+  };
+  return texts[subject] ?? plainLine(effect.covers, MAX_INLINE * 2);
+}
+
+/** The rule that an answer writes, as lines of JSON; empty where it writes none. @param {Handoff} handoff @param {Decision} decision */
+export function ruleOf({ approval }, decision) {
+  const text = approval?.effects?.[decision]?.rule ?? "";
+  try {
+    return text && revealed(JSON.stringify(JSON.parse(text), null, 1), MAX_VALUE);
+  } catch {
+    return revealed(text, MAX_VALUE);
+  }
 }
 
 /** @param {Subject | undefined} subject @param {Record<string, string>} all @returns {{key?: Key, values: Record<string, Piece[]>}} */

@@ -1,7 +1,7 @@
 // The card of an approval: something waits until a person allows or denies it, and is denied when nobody does in time.
 
 import { asks } from "/static/bar/open_requests.js";
-import { approvalDetails, approvalSentence, isCut, reasonOf } from "./approval.js";
+import { answerLabel, approvalDetails, approvalSentence, coversOf, isCut, reasonOf, ruleOf, timeOf } from "./approval.js";
 import { plainText } from "./plain_text.js";
 import { translate } from "./strings.js";
 
@@ -11,8 +11,6 @@ import { translate } from "./strings.js";
 
 /** Those that have a button. */
 const DECISIONS = ["once", "task", "always", "deny"];
-/** Above, minutes are counted. */
-const MOST_SECONDS = 90;
 const TICK_MS = 250;
 const MAX_WORDS = 1000;
 let made = 0;
@@ -20,8 +18,8 @@ let made = 0;
 export class ApprovalCard {
   #busy = false;
   #settling = false;
-  /** @type {Map<Decision, HTMLButtonElement>} */
-  #buttons = new Map();
+  /** @type {HTMLButtonElement[]} */
+  #buttons = [];
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #ticking;
   element = element("section", "card request approval");
@@ -29,6 +27,7 @@ export class ApprovalCard {
   bar = element("span", "time-left");
   state = element("p", "muted claimed");
   tools = element("div", "tools");
+  written = element("div", "written");
 
   /** @param {Handoff} handoff @param {RequestActions} actions */
   constructor(handoff, actions) {
@@ -48,7 +47,8 @@ export class ApprovalCard {
   show(handoff) {
     this.handoff = handoff;
     const may = this.actions.you !== undefined;
-    this.tools.hidden = !may;
+    this.tools.hidden = !may || !this.written.hidden;
+    this.written.hidden ||= !may;
     this.state.textContent = may ? "" : translate("noRights");
   }
 
@@ -69,7 +69,7 @@ export class ApprovalCard {
     this.left.setAttribute("role", "timer");
     this.left.setAttribute("aria-live", "off"); // the seconds are not read aloud
     this.bar.setAttribute("aria-hidden", "true");
-    this.element.append(title, sentence, this.#details(), ...this.#words(), this.bar, this.left, this.state, this.#decisions());
+    this.element.append(title, sentence, this.#details(), ...this.#words(), this.#effects(), this.bar, this.left, this.state, this.#decisions(), this.#rule());
   }
 
   #details() {
@@ -86,16 +86,58 @@ export class ApprovalCard {
     return said ? [element("p", "muted words-title", translate("agentSays")), Object.assign(element("p", "theirs words", said), { dir: "auto", tabIndex: 0 })] : [];
   }
 
-  #decisions() {
-    for (const decision of this.handoff.approval?.answers ?? []) {
-      if (!DECISIONS.includes(decision)) continue;
-      const button = /** @type {HTMLButtonElement} */ (element("button", `button${decision === "once" ? " main" : " quiet"}`, translate(decision)));
-      button.type = "button";
-      button.title = translate(`${decision}About`);
-      button.onclick = () => this.#decide(decision);
-      this.#buttons.set(decision, button);
+  /** What the answers allow that hold for more than what waits, by their buttons. */
+  #effects() {
+    const list = element("dl", "facts effects");
+    for (const decision of this.#answers()) {
+      const effect = this.handoff.approval?.effects?.[decision];
+      if (!effect || effect.rule || (decision === "once" && !effect.seconds)) continue;
+      list.append(element("dt", "", answerLabel(this.handoff, decision)), Object.assign(element("dd", "", coversOf(this.handoff, decision)), { dir: "auto" }));
     }
-    this.tools.append(...this.#buttons.values());
+    return list;
+  }
+
+  #answers() {
+    return (this.handoff.approval?.answers ?? []).filter((decision) => DECISIONS.includes(decision));
+  }
+
+  /** The rule that `always` writes, which is saved only once it was seen. */
+  #rule() {
+    this.written.hidden = true;
+    const rule = ruleOf(this.handoff, "always");
+    if (!rule) return this.written;
+    const save = this.#button("main", translate("saveRule"), () => this.#decide("always"));
+    const back = this.#button("quiet", translate("back"), () => this.#showRule(false));
+    const tools = element("div", "tools");
+    tools.append(save, back);
+    this.written.append(element("p", "muted", translate("writesRule")), Object.assign(theirs("pre", rule), { tabIndex: 0 }), tools);
+    return this.written;
+  }
+
+  /** @param {boolean} shown */
+  #showRule(shown) {
+    this.written.hidden = !shown;
+    this.tools.hidden = shown;
+    (shown ? this.written : this.tools).querySelector("button")?.focus();
+  }
+
+  /** @param {"main" | "quiet"} look @param {string} text @param {() => void} act */
+  #button(look, text, act) {
+    const button = /** @type {HTMLButtonElement} */ (element("button", `button ${look}`, text));
+    button.type = "button";
+    button.onclick = act;
+    this.#buttons.push(button);
+    return button;
+  }
+
+  #decisions() {
+    for (const decision of this.#answers()) {
+      const shows = decision === "always" && ruleOf(this.handoff, decision);
+      const act = shows ? () => this.#showRule(true) : () => void this.#decide(decision);
+      const button = this.#button(decision === "once" ? "main" : "quiet", answerLabel(this.handoff, decision), act);
+      button.title = shows ? translate("alwaysAbout") : decision === "deny" ? translate("denyAbout") : coversOf(this.handoff, decision);
+      this.tools.append(button);
+    }
     return this.tools;
   }
 
@@ -120,12 +162,9 @@ export class ApprovalCard {
 
   #enable() {
     const late = this.ends.at <= performance.now();
-    for (const button of this.#buttons.values()) button.disabled = this.#busy || this.#settling || late;
+    for (const button of this.#buttons) button.disabled = this.#busy || this.#settling || late;
   }
 }
-
-/** @param {number} seconds */
-const timeOf = (seconds) => (seconds > MOST_SECONDS ? translate("minutes", { count: Math.ceil(seconds / 60) }) : translate("seconds", { count: seconds }));
 
 /** When it ends by this page's clock. Where that clock cannot be right, it has just begun. @param {Handoff} handoff */
 export function endOf({ created_at: created = 0, deadline_at: deadline }) {

@@ -28,7 +28,8 @@
  *
  * @typedef {"network" | "shell" | "navigation" | "download" | "submit" | "tool"} Subject
  * @typedef {"once" | "task" | "always" | "deny"} Decision
- * @typedef {{subject: Subject, rule: string, details: Record<string, string>, answers: Decision[]}} Approval
+ * @typedef {{covers: string, seconds: number | null, rule: string | null}} Effect what an answer allows, and the rule that it writes as JSON
+ * @typedef {{subject: Subject, rule: string, details: Record<string, string>, answers: Decision[], effects?: Partial<Record<Decision, Effect>>}} Approval
  * @typedef {"yesNo" | "choices" | "form" | "text" | "drive"} Way
  */
 

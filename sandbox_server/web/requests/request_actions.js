@@ -2,7 +2,7 @@
 
 import { ApiError, call } from "/static/api.js";
 import { person } from "/static/strings.js";
-import { approvalText } from "./approval.js";
+import { answerDone, approvalText } from "./approval.js";
 import { isApproval } from "./handoff.js";
 import { translate } from "./strings.js";
 
@@ -12,8 +12,8 @@ import { translate } from "./strings.js";
 
 /** @typedef {import("./handoff.js").Decision} Decision */
 
-/** What each decision is, once it is made. */
-const DECIDED = /** @type {const} */ ({ once: "onceDone", task: "taskDone", always: "alwaysDone", deny: "denyDone" });
+/** @type {Decision[]} */
+const DECISIONS = ["once", "task", "always", "deny"];
 
 export class RequestActions {
   /** Requests that were answered here. @type {Set<string>} */
@@ -68,14 +68,15 @@ export class RequestActions {
   /**
    * Allow or deny what waits.
    * @param {Handoff} handoff
-   * @param {Decision} decision
+   * @param {Decision} decision one of its answers
    * @returns {Promise<boolean>} whether it was sent; if not, the person is told why
    */
-  async decide({ id }, decision) {
+  async decide(handoff, decision) {
+    const { id } = handoff;
     this.#answered.add(id);
     try {
       await call("POST", `/v1/handoffs/${id}/answer`, { body: { outcome: decision } });
-      this.notify(translate(`${decision}Done`));
+      this.notify(answerDone(handoff, decision));
       return true;
     } catch (error) {
       this.#answered.delete(id);
@@ -144,6 +145,7 @@ function approvalEnding(handoff) {
   if (status !== "closed" || !outcome) return "";
   if (outcome === "timeout") return translate(then === "allow" ? "allowedUnanswered" : "deniedUnanswered", { what });
   if (outcome === "cancelled") return translate("waitsNoMore", { what });
-  const decision = Object.hasOwn(DECIDED, outcome) ? translate(DECIDED[/** @type {keyof typeof DECIDED} */ (outcome)]) : outcome;
+  const known = DECISIONS.find((each) => each === outcome);
+  const decision = known ? answerDone(handoff, known) : outcome;
   return translate("decidedBy", { what, decision, name: person(by ?? "") });
 }

@@ -1,7 +1,7 @@
 """The gate of a real browser, asked from outside: no way to open a page goes round it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ class Judge:
     def subjects(self) -> list[str]:
         return ["navigation"] if self.on else []
 
-    async def admit(self, subjects: Sequence[str], url: str, method: str) -> bool:
+    async def admit(self, subjects: Sequence[str], url: str, method: str, body: Mapping[str, object] | None = None) -> bool:
+        assert body is None
         assert (list(subjects), method) == (["navigation"], "GET")
         self.asked.append(url)
         try:

@@ -1,6 +1,7 @@
 """The guard of acts, attacked by the holder of a token."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from pydantic import Field
 
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Event, Model, operation, stream_of
-from sandbox_server.core.approval import ApprovalDenied
+from sandbox_server.core.approval import AnswerEffect, ApprovalDenied
 from sandbox_server.core.dispatch import Dispatcher
 from sandbox_server.core.errors import Conflict
 from sandbox_server.core.identity import SERVER
@@ -276,10 +277,48 @@ async def test_an_operation_is_the_same_by_each_of_its_names(tmp_path: Path, pat
     assert question.details == {"tool": "delete_thing", "arguments": '{"path": "/x"}', "caller": "agent"}
 
 
-async def test_arguments_that_are_too_long_are_told_by_their_size(sandbox: Sandbox) -> None:
+async def test_arguments_are_shown_whole(sandbox: Sandbox) -> None:
+    """Too long ones nobody is asked about: test_what_nobody_can_read_whole_nobody_is_asked."""
     sandbox.person.answers = ["once"]
     await sandbox.call("things.remove", path="x" * 5000)
-    assert sandbox.person.asked[0].details["arguments"] == "(5012 characters, which are too many to show)"
+    assert sandbox.person.asked[0].details["arguments"] == json.dumps({"path": "x" * 5000})
+
+
+async def test_for_this_task_allows_a_line_in_its_directory_alone(sandbox: Sandbox) -> None:
+    sandbox.person.answers = ["task", "deny"]
+    for _ in range(2):
+        await sandbox.call("bash.exec", command="git push", exec_dir="/x")
+    assert sandbox.person.asked[0].effects["task"] == AnswerEffect("The same line in /x.", 60)
+    others: list[dict[str, Any]] = [{"exec_dir": "/y"}, {"exec_dir": "/x/"}, {"session_id": "s"}]
+    for other in others:
+        with pytest.raises(ApprovalDenied):
+            await sandbox.call("bash.exec", command="git push", **other)
+
+
+async def test_a_rule_that_is_written_for_a_line_has_its_directory(sandbox: Sandbox) -> None:
+    sandbox.person.answers = ["always", "deny"]
+    for _ in range(2):
+        await sandbox.call("bash.exec", command="git push", exec_dir="/x")
+    shown = {"subject": "shell", "match": {"line": "git push", "directory": "/x"}, "action": "allow"}
+    assert json.loads(sandbox.person.asked[0].effects["always"].rule) == shown
+    with pytest.raises(ApprovalDenied):
+        await sandbox.call("bash.exec", command="git push", exec_dir="/y")
+
+
+async def test_where_the_directory_is_not_known_no_task_allows_a_line(sandbox: Sandbox) -> None:
+    sandbox.person.answers = ["once"]
+    await sandbox.call("bash.exec", command="git push", session_id="s")
+    (question,) = sandbox.person.asked
+    assert question.answers == ("once", "always", "deny")
+    assert json.loads(question.effects["always"].rule)["match"] == {"line": "git push"}
+
+
+async def test_for_this_task_allows_a_tool_with_the_same_arguments_alone(sandbox: Sandbox) -> None:
+    sandbox.person.answers = ["task", "deny"]
+    for _ in range(2):
+        await sandbox.call("things.remove", path="/x")
+    with pytest.raises(ApprovalDenied):
+        await sandbox.call("things.remove", path="/y")
 
 
 async def test_what_was_approved_is_what_runs(sandbox: Sandbox) -> None:

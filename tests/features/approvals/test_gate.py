@@ -1,5 +1,7 @@
 """The gate of acts."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 
 from sandbox_server.core.approval import ApprovalDenied, ApprovalOutcome
 from sandbox_server.drivers.storage.json_file import JsonFile
-from sandbox_server.features.approvals.gate import ApprovalGate, GatedAct
+from sandbox_server.features.approvals.gate import ApprovalGate, GatedAct, TaskScope
 from sandbox_server.features.approvals.policy import ApprovalMatch, ApprovalPolicyDocument
 from sandbox_server.features.approvals.policy_store import ApprovalPolicyStore, TaskGrants
 from tests.features.approvals.people import Person
@@ -25,7 +27,8 @@ def gate(folder: Path, person: Person, *rules: dict[str, Any]) -> tuple[Approval
 
 def opening(host: str = "bank.example", by: str = "agent") -> GatedAct:
     same = ApprovalMatch(host=host)
-    return GatedAct("navigation", lambda policy: policy.decide("navigation", {"host": [host]}), {"host": host}, by, same)
+    decide = partial(lambda policy, host: policy.decide("navigation", {"host": [host]}), host=host)
+    return GatedAct("navigation", decide, {"host": host}, by, same, TaskScope(host, f"Every page of {host}."))
 
 
 async def test_what_no_rule_names_is_allowed_without_a_question(tmp_path: Path) -> None:
@@ -136,3 +139,23 @@ async def test_a_policy_that_denies_by_now_outweighs_the_answer(tmp_path: Path) 
     person.before = change
     with pytest.raises(ApprovalDenied, match="the policy was changed"):
         await found.admit(opening())
+
+
+async def test_another_rule_that_asks_by_then_is_asked_about_too(tmp_path: Path) -> None:
+    person = Person("once", "deny")
+    found, store = gate(tmp_path, person)
+    other = ApprovalPolicyDocument.model_validate({"rules": [BANK | {"name": "other"}]})
+    person.before = lambda: setattr(store, "policy", type(store.policy)(other))
+    with pytest.raises(ApprovalDenied, match="ann denied this"):
+        await found.admit(opening())
+    assert [question.rule for question in person.asked] == ["bank", "other"]
+
+
+async def test_what_each_answer_allows_is_said_and_what_cannot_be_is_not_offered(tmp_path: Path) -> None:
+    person = Person("once")
+    found, _ = gate(tmp_path, person)
+    act = opening()
+    await found.admit(act)
+    await found.admit(replace(act, for_task=None, always=None))
+    assert [question.answers for question in person.asked] == [("once", "task", "always", "deny"), ("once", "deny")]
+    assert {answer: effect.seconds for answer, effect in person.asked[0].effects.items()} == {"once": None, "task": 60, "always": None}

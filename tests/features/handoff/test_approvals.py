@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_server.core import ALL_SCOPES, Call, Caller, Conflict, PermissionDenied
-from sandbox_server.core.approval import ApprovalAnswer, ApprovalDecision, ApprovalQuestion
+from sandbox_server.core.approval import AnswerEffect, ApprovalAnswer, ApprovalDecision, ApprovalQuestion
 from sandbox_server.core.dispatch import InvalidFields
+from sandbox_server.features.handoff.approval_limits import MAX_DETAIL
 from sandbox_server.features.handoff.approvals import HandoffApprovals
 from sandbox_server.features.handoff.handoff import AnswerHandoff, Approval, AskPerson, Handoff
 from sandbox_server.features.handoff.queue import HandoffQueue
@@ -72,6 +73,7 @@ async def test_a_person_allows_or_denies(desk: Desk, outcome: ApprovalAnswer) ->
         "rule": "push",
         "details": {"command": "git push origin main", "session": "s1"},
         "answers": ["once", "task", "always", "deny"],
+        "effects": {},
     }
     await desk.answer(outcome)
     decision = await asking
@@ -217,8 +219,8 @@ async def test_what_a_person_denied_is_not_asked_again_at_once(desk: Desk) -> No
 
 async def test_what_nobody_can_read_whole_nobody_is_asked(desk: Desk) -> None:
     for details, why in (
-        ({"command": "x" * 2001}, "too long for a person to read"),
-        ({"command": "\u200b" * 300}, "too long for a person to read"),
+        ({"command": "x" * (MAX_DETAIL + 1)}, "too long for a person to read"),
+        ({"command": "\u200b" * (MAX_DETAIL // 8 + 1)}, "too long for a person to read"),
         ({f"d{'x' * number}": "v" for number in range(13)}, "cannot be shown"),
         ({"Bad name": "v"}, "cannot be shown"),
     ):
@@ -272,3 +274,23 @@ async def test_a_question_ends_with_the_process_that_asked_it(tmp_path: Path) ->
     async with opened(tmp_path, clock) as desk:
         ended = desk.queue.get(asked.id)
         assert (ended.outcome, ended.approval, desk.queue.listed("open")) == ("cancelled", asked.approval, [])
+
+
+async def test_what_each_answer_allows_is_told_with_every_character_visible(desk: Desk) -> None:
+    effects: dict[ApprovalAnswer, AnswerEffect] = {
+        "once": AnswerEffect("This act alone."),
+        "always": AnswerEffect("A rule.", rule='{"line": "ls\u200b"}'),
+    }
+    asking = desk.ask(ApprovalQuestion("shell", "r", {"command": "ls\u200b"}, "agent", answers=("once", "always", "deny"), effects=effects))
+    (shown,) = await desk.open()
+    assert shown.approval
+    assert {answer: effect.model_dump() for answer, effect in shown.approval.effects.items()} == {
+        "once": {"covers": "This act alone.", "seconds": None, "rule": None},
+        "always": {
+            "covers": "A rule.",
+            "seconds": None,
+            "rule": '{"line": "ls\N{MATHEMATICAL LEFT ANGLE BRACKET}U+200B\N{MATHEMATICAL RIGHT ANGLE BRACKET}"}',
+        },
+    }
+    await desk.answer("deny")
+    await asking

@@ -113,3 +113,39 @@ test("hostile text is text, in the order in which it is written", () => {
   assert.equal(element.querySelector("dd").dir, "ltr");
   assert.equal(element.querySelector(".words").textContent, "<b>Trust me</b>");
 });
+
+/** An approval whose answers say what they allow. @param {object} effects @param {object} [more] */
+const withEffects = (effects, more = {}) => waiting(30, { ...REACH, approval: { ...REACH.approval, ...more, effects } });
+const CONNECTIONS = { once: { covers: "c", seconds: 300, rule: null }, task: { covers: "c", seconds: 14400, rule: null } };
+
+test("a time for which an answer holds stands on its button, and what it covers beside it", () => {
+  const { element, tools } = shown(withEffects(CONNECTIONS, { details: { ...REACH.approval.details, uid: "1000" } }));
+  assert.deepEqual([...tools.querySelectorAll("button")].map(({ textContent }) => textContent), ["Allow for 5 min", "Allow for 4 h", "Always allow", "Deny"]);
+  const said = [...element.querySelectorAll(".effects dd")].map(({ textContent }) => textContent);
+  assert.deepEqual(said, Array(2).fill("Connections of programs of user 1000 to api.example.com:443."));
+});
+
+test("an answer for what waits alone has no time", () => {
+  const card = shown(withEffects({ once: { covers: "This act alone.", seconds: null, rule: null } }, { details: { ...REACH.approval.details, request: "POST /a" } }));
+  assert.equal(buttons(card)[0].textContent, "Allow once");
+  assert.equal(buttons(card)[0].title, "What waits now, and nothing else.");
+  assert.equal(card.element.querySelectorAll(".effects dd").length, 0);
+});
+
+test("the rule of always is seen before it is saved", async () => {
+  const rule = '{"action":"allow","hosts":["a.example"],"x":"\\u202e"}';
+  const card = shown(withEffects({ always: { covers: "c", seconds: null, rule } }));
+  const named = (text) => buttons(card).find(({ textContent }) => textContent === text);
+  named("Always allow").click();
+  await settled();
+  assert.deepEqual([card.done, card.written.hidden, card.tools.hidden], [[], false, true]);
+  assert.equal(card.written.querySelector("pre").textContent, '{\n "action": "allow",\n "hosts": [\n  "a.example"\n ],\n "x": "⟨U+202E⟩"\n}');
+  named("Back").click();
+  assert.deepEqual([card.written.hidden, card.tools.hidden], [true, false]);
+  card.show(card.handoff);
+  assert.equal(card.tools.hidden, false);
+  named("Always allow").click();
+  named("Save this rule").click();
+  await settled();
+  assert.deepEqual(card.done, [["h7", "always"]]);
+});
