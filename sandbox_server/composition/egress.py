@@ -10,6 +10,7 @@ from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.dispatch import Guard
 from sandbox_server.drivers.egress.egress_client import EgressClient
+from sandbox_server.drivers.egress.secret_users import SecretUsers
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.egress.access_requests import AccessRequests
 from sandbox_server.features.egress.approvals import ConnectionQuestions, GrantDurations, GrantedAnswers
@@ -60,7 +61,7 @@ def build_egress(first: First) -> EgressParts:
     durations = GrantDurations(once=machine.settings.egress.once, task=machine.settings.approvals.task)
     answers = GrantedAnswers(policy, grants, tasks, durations)
     attribution = ConnectionAttribution(socket_lookup(machine), table.touch, machine.settings.users.desktop_uid)
-    questions = ConnectionQuestions(client, first.handoffs.approvals.ask, answers, attribution, hints.caller_of)
+    questions = ConnectionQuestions(client, first.handoffs.approvals.ask, answers, attribution, hints.caller_of, users_of(machine))
     announcer = TaskAnnouncer(tasks, client)
     metrics = EgressMetrics(table, lambda: client.off or follower.away)
     table.seen += [attribution.want, hints.see, learned.see, entries.saw, metrics.see]
@@ -96,6 +97,13 @@ def off_reason(machine: MachineParts) -> str:
     if machine.isolation.egress == "off":
         return f"the isolation level is {machine.isolation.level}, and no EGRESS_POLICY is set: {machine.isolation.reason}"
     return ""
+
+
+def users_of(machine: MachineParts) -> SecretUsers:
+    """Return whose connections are the agent's programs', its user's and the box's root's, and whose are the browser's."""
+    settings = machine.settings
+    programs = {settings.agent.uid, 0} if machine.isolation.level == "box" else {settings.agent.uid}
+    return SecretUsers(frozenset(programs), settings.users.desktop_uid)
 
 
 def socket_lookup(machine: MachineParts) -> SocketLookup:

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from sandbox_server.composition.container_environ import container_environ
-from sandbox_server.composition.egress import off_reason
+from sandbox_server.composition.egress import off_reason, users_of
 from sandbox_server.composition.first import First
-from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.core.errors import Unavailable
 from sandbox_server.drivers.credentials.keyring import Keyring
 from sandbox_server.drivers.egress.egress_client import EgressClient
-from sandbox_server.drivers.egress.secret_users import SecretUsers
 from sandbox_server.drivers.secrets.aws_secret_store import AwsSecretStore
 from sandbox_server.drivers.secrets.definition import PlaceholderOf, SecretDefinition, SourceKind, read_definition
 from sandbox_server.drivers.secrets.onepassword import OnePassword
@@ -89,10 +87,3 @@ def placeholders_of(settings: Settings) -> PlaceholderOf:
     """Return what makes placeholders by the container's key, which a copy of the container has anew."""
     keyring = Keyring(settings.paths.run, settings.paths.agent_run)
     return lambda name: placeholder_of(name, keyring.placeholder_key())
-
-
-def users_of(machine: MachineParts) -> SecretUsers:
-    """Return whose connections may get values: the agent's user, the box's root, and pages in the browser by their own fields."""
-    settings = machine.settings
-    programs = {settings.agent.uid, 0} if machine.isolation.level == "box" else {settings.agent.uid}
-    return SecretUsers(frozenset(programs), settings.users.desktop_uid)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.composition.secrets import build_secrets, configured_stores, declared_secrets, users_of
+from sandbox_server.composition.egress import users_of
+from sandbox_server.composition.secrets import build_secrets, configured_stores, declared_secrets
 from sandbox_server.drivers.box.isolation import IsolationLevel
 from sandbox_server.settings import load
 from sandbox_server.settings.secrets import placeholder_of

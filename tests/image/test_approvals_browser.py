@@ -122,7 +122,8 @@ def test_a_form_sends_nothing_until_a_person_allows_it(owned: Sandbox, person: P
     click(owned, running, "button")
     until(lambda: asked(person))
     assert seen(owned, "POST") == []
-    assert answer(person, "once", "submit")["host"] == "127.0.0.3"
+    shown = answer(person, "once", "submit")
+    assert (shown["host"], shown["method"], shown["body"]) == ("127.0.0.3", "POST", "what=tea")
     until(lambda: seen(owned, "POST"), told=lambda: str(seen(owned, "")))
     assert seen(owned, "POST") == ["POST 127.0.0.3:8123 /order what=tea"]
     until(lambda: "ordered" in titles(owned))

@@ -231,7 +231,8 @@ def test_a_task_that_stops_at_a_question_goes_on_once_a_person_allows_it(network
     assert asked["approval"]["subject"] == "network"
     assert asked["approval"]["rule"] == "news"
     details = asked["approval"]["details"]
-    assert (details["host"], details["port"], details["request"]) == ("news.example", "80", "GET /")
+    assert (details["host"], details["port"], details["user"]) == ("news.example", "80", "agent")
+    assert asked["approval"]["effects"]["once"]["seconds"] == 300
     assert details["program"].startswith("curl -sS")
     said: list[str] = []
 
@@ -243,6 +244,44 @@ def test_a_task_that_stops_at_a_question_goes_on_once_a_person_allows_it(network
     until(served, told=lambda: str(said))
     assert network.run("curl -sS -m 20 http://news.example/")["data"]["stdout"] == "served by peer"
     assert [grant["host"] for grant in network.get(POLICY)["grants"]] == ["news.example"]
+
+
+def test_each_request_of_a_connection_waits_for_its_own_yes(network: Network) -> None:
+    """One curl asks for two pages over one connection, and posts a form: three questions, of which two are allowed."""
+    rule = {"name": "news", "action": "ask", "hosts": ["news.example"], "ports": [80], "paths": ["/**"]}
+    network.patch({"append": [rule, inside(network)]})
+    line = (
+        "curl -sS -m 120 -w ' %{http_code}\n' 'http://news.example/?to=alice' --next -sS -m 120 -w ' %{http_code}\n' "
+        "'http://news.example/?to=mallory' --next -sS -m 120 -w ' %{http_code}\n' -d to=bob http://news.example/pay"
+    )
+    started = network.sandbox.request("POST", "/v1/bash/exec", json={"command": line, "async_mode": True}).json()["data"]
+    shown = [answer_next(network, outcome)["approval"] for outcome in ("once", "deny", "once")]
+    assert [each["details"]["request"] for each in shown] == ["GET /?to=alice", "GET /?to=mallory", "POST /pay"]
+    assert shown[2]["details"]["body"] == "to=bob"
+    assert [each["answers"] for each in shown] == [["once", "task", "always", "deny"]] * 2 + [["once", "always", "deny"]]
+    said: list[str] = []
+
+    def codes() -> list[str]:
+        output = network.sandbox.request("POST", "/v1/bash/output", json={"session_id": started["session_id"]}).json()["data"]
+        said.append(output["stdout"])
+        return [word for word in "".join(said).split() if word.isdigit()]
+
+    until(lambda: len(codes()) == 3, told=lambda: str(said))
+    assert codes()[0] == "200"
+    assert codes()[1] == "403"
+    assert codes()[2] not in ("403", "000")
+    assert network.get(POLICY)["grants"] == []
+
+
+@pytest.mark.parametrize("path", ["/%61dmin", "//admin", "/x/%2e%2e/admin", "/x%2fadmin", "/admin;x", "/%2561dmin"])
+def test_no_way_to_write_a_path_gets_past_the_rule_about_it(network: Network, path: str) -> None:
+    rule = {"name": "no admin", "action": "deny", "hosts": ["news.example"], "ports": [80], "paths": ["/admin"]}
+    rest = {"name": "rest", "action": "allow", "hosts": ["news.example"], "ports": [80]}
+    network.patch({"append": [rule, rest, inside(network)]})
+    refused = network.run(f"curl -sS -m 20 --path-as-is -w ' %{{http_code}}' 'http://news.example{path}'", "gem")["data"]["stdout"]
+    assert refused.endswith(" 403")
+    assert "(no admin)" in refused
+    assert network.run("curl -sS -m 20 http://news.example/", "gem")["data"]["stdout"] == "served by peer"
 
 
 def inside(network: Network) -> dict[str, Any]:

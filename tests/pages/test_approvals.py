@@ -97,12 +97,13 @@ def test_a_task_stops_at_an_ask_is_approved_on_a_phone_and_goes_on(phone: Page, 
         expect(card.locator(".reason")).to_contain_text(f"to {site.place}")
         expect(card.locator(".reason")).to_contain_text("curl")
         expect(card.locator(".left")).to_contain_text("if nobody answers")
-        expect(card.locator(".facts")).to_contain_text("ask me")
+        expect(card.locator(".facts").first).to_contain_text("ask me")
+        expect(card.locator(".effects")).to_contain_text(f"to {site.place}")
         assert phone.evaluate(SCROLL_WIDTH) == PHONE["viewport"]["width"]
-        for name in ("Allow once", "Allow for this task", "Always allow", "Deny"):
+        for name in ("Allow for 5 min", "Allow for 4 h", "Always allow", "Deny"):
             expect(card.get_by_role("button", name=name)).to_be_in_viewport()
         assert (len(site.visits), ended) == (before, [])
-        card.get_by_role("button", name="Allow once").tap()
+        card.get_by_role("button", name="Allow for 5 min").tap()
         until(lambda: ended)
     assert (ended[0].code, ended[0].stdout) == (0, "<title>outside</title>you are outside")
     expect(phone.locator(".approval")).to_have_count(0)
@@ -123,7 +124,7 @@ def test_what_is_denied_ends_at_once_and_says_so(person: Page, sandbox: Sandbox,
 def test_allowed_for_the_task_is_not_asked_again(person: Page, sandbox: Sandbox, site: Site) -> None:
     shown(person, sandbox, "/")
     with task(sandbox, site) as ended:
-        card_of(person, site).get_by_role("button", name="Allow for this task").click()
+        card_of(person, site).get_by_role("button", name="Allow for 4 h").click()
         until(lambda: ended)
     with task(sandbox, site) as again:
         until(lambda: again)
@@ -133,7 +134,11 @@ def test_allowed_for_the_task_is_not_asked_again(person: Page, sandbox: Sandbox,
 def test_always_puts_a_rule_into_the_policy(person: Page, sandbox: Sandbox, site: Site) -> None:
     shown(person, sandbox, "/")
     with task(sandbox, site) as ended:
-        card_of(person, site).get_by_role("button", name="Always allow").click()
+        card = card_of(person, site)
+        card.get_by_role("button", name="Always allow").click()
+        expect(card.locator(".written pre")).to_contain_text(f'"{site.host}"')
+        assert (ended, policy_of(sandbox)["rules"][0]["action"]) == ([], "ask")  # what was seen is not saved yet
+        card.get_by_role("button", name="Save this rule").click()
         until(lambda: ended)
     assert ended[0].code == 0
     first = policy_of(sandbox)["rules"][0]
@@ -146,7 +151,7 @@ def test_it_is_answered_with_one_click_on_every_page(person: Page, sandbox: Sand
     with task(sandbox, site) as ended:
         card = card_of(person, site)
         expect(card).to_have_count(1)
-        card.get_by_role("button", name="Allow once").click()
+        card.get_by_role("button", name="Allow for 5 min").click()
         until(lambda: ended)
     assert ended[0].code == 0
     expect(person.locator(".approval:visible")).to_have_count(0)
@@ -156,7 +161,7 @@ def test_it_is_seen_at_home_wherever_one_has_scrolled_to(person: Page, sandbox: 
     shown(person, sandbox, "/")
     person.mouse.wheel(0, 5000)
     with task(sandbox, site) as ended:
-        button = card_of(person, site).get_by_role("button", name="Allow once")
+        button = card_of(person, site).get_by_role("button", name="Allow for 5 min")
         expect(button).to_be_in_viewport()
         button.click()
         until(lambda: ended)
@@ -170,7 +175,7 @@ def test_what_was_answered_elsewhere_disappears_and_says_by_whom(browser: Browse
         shown(other, sandbox, "/")
         with task(sandbox, site) as ended:
             expect(card_of(person, site)).to_be_visible()
-            card_of(other, site).get_by_role("button", name="Allow once").tap()
+            card_of(other, site).get_by_role("button", name="Allow for 5 min").tap()
             expect(person.locator(".approval")).to_have_count(0)
             until(lambda: any("answered: Allowed once" in told for told in messages(person)))
             until(lambda: ended)
@@ -196,9 +201,9 @@ def test_the_keyboard_goes_to_it_and_answers(person: Page, sandbox: Sandbox, sit
     shown(person, sandbox, "/v1/docs")
     with task(sandbox, site) as ended:
         card = card_of(person, site)
-        expect(card.get_by_role("button", name="Allow once")).to_be_enabled()
+        expect(card.get_by_role("button", name="Allow for 5 min")).to_be_enabled()
         person.keyboard.press("Control+Alt+a")
-        expect(card.get_by_role("button", name="Allow once")).to_be_focused()
+        expect(card.get_by_role("button", name="Allow for 5 min")).to_be_focused()
         for _ in range(3):
             person.keyboard.press("Tab")
         expect(card.get_by_role("button", name="Deny")).to_be_focused()
@@ -244,8 +249,8 @@ def test_it_speaks_chinese(person: Page, sandbox: Sandbox, site: Site) -> None:
         card = card_of(person, site)
         expect(card.locator("h2")).to_have_text("智能体请你批准一项操作")
         expect(card.locator(".reason")).to_contain_text("想要")
-        card.get_by_role("button", name="允许一次").click()
-        until(lambda: "已允许一次" in messages(person))
+        card.get_by_role("button", name="允许 5 分钟").click()
+        until(lambda: "已允许 5 分钟" in messages(person))
         until(lambda: ended)
 
 
@@ -283,7 +288,7 @@ def test_axe_finds_nothing(browser: Browser, sandbox: Sandbox, site: Site, look:
 def test_the_recorder_tells_what_was_asked_and_how_it_was_answered(person: Page, sandbox: Sandbox, site: Site) -> None:
     shown(person, sandbox, "/view")
     with task(sandbox, site) as ended:
-        card_of(person, site).get_by_role("button", name="Allow once").click()
+        card_of(person, site).get_by_role("button", name="Allow for 5 min").click()
         until(lambda: ended)
     person.goto(f"{sandbox.base_url}/recorder")
     entry = person.locator("#list .row > button", has_text=f"asked to reach {site.place}").first

@@ -3,16 +3,17 @@
 import asyncio
 import itertools
 from collections import OrderedDict
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
 from sandbox_server.core import Call, Conflict, Failure, Model, ResourceExhausted, Tasks, operation
-from sandbox_server.core.approval import ALLOWING, ApprovalAnswer, ApprovalDecision, ApprovalQuestion, AskApproval
+from sandbox_server.core.approval import ALLOWING, AnswerEffect, ApprovalAnswer, ApprovalDecision, ApprovalQuestion, AskApproval
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.drivers.egress.protected_addresses import parse_address, protection
-from sandbox_server.features.egress.approvals import GrantedAnswers
+from sandbox_server.features.egress.approvals import Asker, GrantedAnswers, effects_of
 from sandbox_server.features.egress.grants import EgressDestination, EgressProtocol, HostText, PortNumber, host_of
 
 QUESTION_SECONDS = 600.0
@@ -126,12 +127,13 @@ class AccessRequests:
             del self._known[key]
 
     async def _decide(self, asked: _Asked, caller: str, request: RequestAccess) -> None:
-        decision = await self._ask(_question(asked.shown, caller, request.reason))
+        place = EgressDestination(host=asked.shown.host, port=request.port, protocol=request.protocol)
+        effects = effects_of(place, None, Asker(), self._answers.task_of(caller), self._answers.durations)
+        decision = await self._ask(_question(asked.shown, caller, request.reason, effects))
         more: dict[str, object] = {"status": "denied", "why": _why(decision)}
         if decision.answer:
             more["answer"] = decision.answer
         if decision.answer in ALLOWING:
-            place = EgressDestination(host=asked.shown.host, port=request.port, protocol=request.protocol)
             try:
                 granted = await self._answers.put(place, decision.answer, decision.by, task=self._answers.task_of(caller))
                 more |= {"status": "allowed", "rule": granted.rule, "until": granted.grant.until if granted.grant else None}
@@ -161,7 +163,7 @@ def _request(
     )
 
 
-def _question(shown: AccessRequest, caller: str, reason: str) -> ApprovalQuestion:
+def _question(shown: AccessRequest, caller: str, reason: str, effects: Mapping[ApprovalAnswer, AnswerEffect]) -> ApprovalQuestion:
     details = {"host": shown.host, "port": str(shown.port), "protocol": shown.protocol or "the usual one", "reason": reason}
     return ApprovalQuestion(
         subject="network",
@@ -169,6 +171,7 @@ def _question(shown: AccessRequest, caller: str, reason: str) -> ApprovalQuestio
         details=details,
         asked_by=caller,
         seconds=QUESTION_SECONDS,
+        effects=effects,
     )
 
 

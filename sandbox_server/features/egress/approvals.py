@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox_server.core import Failure, Tasks
-from sandbox_server.core.approval import AnswerEffect, ApprovalAnswer, ApprovalDecision, ApprovalQuestion, AskApproval
+from sandbox_server.core.approval import AnswerEffect, ApprovalAnswer, ApprovalQuestion, AskApproval
 from sandbox_server.core.entity_tags import ANY_VERSION
 from sandbox_server.drivers.egress.body_summary import body_detail
 from sandbox_server.drivers.egress.egress_client import EgressClient
+from sandbox_server.drivers.egress.secret_users import SecretUsers
 from sandbox_server.features.egress.attribution import ConnectionAttribution
 from sandbox_server.features.egress.connections import Connection
 from sandbox_server.features.egress.grants import EVERYBODY, EgressDestination, EgressGrant, EgressGrants, GrantScope, destination_rule
@@ -128,14 +129,16 @@ class ConnectionQuestions:
         answers: GrantedAnswers,
         attribution: ConnectionAttribution,
         caller_of: Callable[[str], str | None],
+        users: SecretUsers,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`caller_of` gives the caller that has used a session last."""
+        """`caller_of` gives the caller that has used a session last. `users` tells the agent's programs and the desktop's apart."""
         self._client = client
         self._ask = ask
         self._answers = answers
         self._attribution = attribution
         self._caller_of = caller_of
+        self._users = users
         self._now = now
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._tasks = Tasks()
@@ -186,19 +189,17 @@ class ConnectionQuestions:
             return
         caller = self._caller_of(connection.session or "")
         request = ShownRequest.of(event)
-        effects = effects_of(connection, request, self._answers.task_of(caller), self._answers.durations)
-        question = question_of(connection, request, seconds, caller, effects)
+        asker = Asker.of(connection.uid, self._users)
+        effects = effects_of(_place_of(connection), request, asker, self._answers.task_of(caller), self._answers.durations)
+        question = question_of(connection, request, asker, seconds, caller, effects)
         decision = await self._ask(question)
         while decision.joined and decision.outcome == "once" and event["by_request"]:
             decision = await self._ask(question)  # that allowed the request of whoever asked first
-        await self._give(event, connection, decision, caller)
-
-    async def _give(self, event: Mapping[str, Any], connection: Connection, decision: ApprovalDecision, caller: str | None) -> None:
-        place, request = _place_of(connection), ShownRequest.of(event)
         if decision.answer and (request is None or decision.answer in ("task", "always")):
-            scope = GrantScope(uid=connection.uid) if request is None else request.scope(connection.uid)
+            scope = request.scope(asker.users) if request else GrantScope(users=asker.users)
+            task = self._answers.task_of(caller)
             with _logged("an answer"):
-                await self._answers.put(place, decision.answer, decision.by, task=self._answers.task_of(caller), scope=scope)
+                await self._answers.put(_place_of(connection), decision.answer, decision.by, task=task, scope=scope)
         self._asked.pop(event["ask"], None)  # its end is no reason to end this
         with _logged("the answer to a connection"):
             await self._client.ask("answer", ask=event["ask"], allow=decision.allowed)
@@ -237,9 +238,9 @@ class ShownRequest:
         path = self.target.partition("?")[0]
         return path if path.startswith("/") and len(path) <= MAX_PATH and not _GLOB & set(path) else ""
 
-    def scope(self, uid: int | None) -> GrantScope:
-        """Return what a temporary rule for it is for."""
-        return GrantScope(self.method, self.target, uid)
+    def scope(self, users: tuple[int, ...] = ()) -> GrantScope:
+        """Return what a rule for it is for, which some users send."""
+        return GrantScope(self.method, self.target, users)
 
     def details(self) -> dict[str, str]:
         """Return what a person is shown of it: the whole target, and its body as text, or what identifies that."""
@@ -249,8 +250,36 @@ class ShownRequest:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Whose programs ask, and get what is allowed for a time."""
+
+    users: tuple[int, ...] = ()
+    """Their ids; empty: everybody."""
+    name: str = ""
+    """`agent`, `desktop`, or the id of another user; empty: not known."""
+
+    @classmethod
+    def of(cls, uid: int | None, users: SecretUsers) -> "Asker":
+        """Return who asks by a connection of a user."""
+        if uid is None:
+            return cls()
+        if uid in users.programs:
+            return cls(tuple(sorted(users.programs)), "agent")
+        return cls((uid,), "desktop" if uid == users.browser else str(uid))
+
+    def __str__(self) -> str:
+        known = {"": "every program", "agent": "the agent's programs", "desktop": "the desktop's programs"}
+        return known.get(self.name, f"programs of the user {self.name}")
+
+
 def question_of(
-    connection: Connection, request: ShownRequest | None, seconds: float, caller: str | None, effects: Mapping[ApprovalAnswer, AnswerEffect]
+    connection: Connection,
+    request: ShownRequest | None,
+    asker: Asker,
+    seconds: float,
+    caller: str | None,
+    effects: Mapping[ApprovalAnswer, AnswerEffect],
 ) -> ApprovalQuestion:
     """Return the question about a connection, or about a request of one."""
     details = {
@@ -259,14 +288,12 @@ def question_of(
         "protocol": connection.protocol,
         "program": connection.process.command if connection.process else "unknown",
         "session": connection.session or "unknown",
-        **({} if connection.uid is None else {"uid": str(connection.uid)}),
+        "user": asker.name or "unknown",
         **(request.details() if request else {}),
     }
     return ApprovalQuestion(
         subject="network",
-        reason=f"A program wants to send a request to {connection.place}."
-        if request
-        else f"A program wants to connect to {connection.place}.",
+        reason=f"A program wants to {'send a request' if request else 'connect'} to {connection.place}.",
         details=details,
         asked_by=caller or PROGRAM,  # a program names its session itself: invented ones are one asker
         rule=connection.rule,
@@ -277,24 +304,23 @@ def question_of(
 
 
 def effects_of(
-    connection: Connection, request: ShownRequest | None, task: str | None, durations: GrantDurations
+    place: EgressDestination, request: ShownRequest | None, asker: Asker, task: str | None, durations: GrantDurations
 ) -> dict[ApprovalAnswer, AnswerEffect]:
     """Return what each answer that allows it allows. A request that may change something is allowed once, or by a rule."""
-    whose = "every program" if connection.uid is None else f"programs of the user {connection.uid}"
-    rule = always_rule(_place_of(connection), request.scope(None) if request else EVERYBODY, denies=False)
-    for_task = (f"while the task {task} runs", None) if task else ("", durations.task)
+    rule = json.dumps(always_rule(place, request.scope() if request else EVERYBODY, denies=False), ensure_ascii=False)
+    while_task, seconds = (f" while the task {task} runs", None) if task else ("", durations.task)
     if request is None:
-        place = f"Connections of {whose} to {connection.place}"
+        connections = f"Connections of {asker} to {place.host}{f':{place.port}' if place.port else ''}"
         return {
-            "once": AnswerEffect(f"{place}.", durations.once),
-            "task": AnswerEffect(f"{place} {for_task[0]}".strip() + ".", for_task[1]),
-            "always": AnswerEffect("What this rule says, for every program.", rule=_shown(rule)),
+            "once": AnswerEffect(f"{connections}.", durations.once),
+            "task": AnswerEffect(f"{connections}{while_task}.", seconds),
+            "always": AnswerEffect("What this rule says, for every program.", rule=rule),
         }
     found: dict[ApprovalAnswer, AnswerEffect] = {"once": AnswerEffect("This request alone.")}
     if request.safe:
-        found["task"] = AnswerEffect(f"The same request of {whose} {for_task[0]}".strip() + ".", for_task[1])
+        found["task"] = AnswerEffect(f"The same request of {asker}{while_task}.", seconds)
     if request.path:
-        found["always"] = AnswerEffect("What this rule says, for every program, with any query and body.", rule=_shown(rule))
+        found["always"] = AnswerEffect("What this rule says, for every program, with any query and body.", rule=rule)
     return found
 
 
@@ -303,10 +329,6 @@ def always_rule(place: EgressDestination, scope: GrantScope, *, denies: bool) ->
     name = f"{'denied' if denies else 'approved'} {place.host}{f':{place.port}' if place.port else ''}"[:MAX_NAME]
     request = {"methods": [scope.method], "paths": [scope.target.partition("?")[0]]} if scope.method else {}
     return {"name": name, **destination_rule(place, "deny" if denies else "allow"), **request}
-
-
-def _shown(rule: Mapping[str, Any]) -> str:
-    return json.dumps(rule, ensure_ascii=False)
 
 
 def _place_of(connection: Connection) -> EgressDestination:

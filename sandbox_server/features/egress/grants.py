@@ -43,8 +43,8 @@ class GrantScope:
     method: str = ""
     target: str = ""
     """The whole path with its query, of a request without a body; empty for all requests."""
-    uid: int | None = None
-    """The user whose programs' connections are meant; None: everybody's."""
+    users: tuple[int, ...] = ()
+    """The users whose programs' connections are meant; empty: everybody's."""
 
 
 EVERYBODY = GrantScope()
@@ -62,8 +62,8 @@ class EgressGrant(Model):
     """The HTTP methods that it is for; empty for all."""
     targets: list[str] = Field(default_factory=list)
     """The paths with their queries that it is for, of requests without a body; empty for all."""
-    uid: int | None = None
-    """The user whose programs it is for; null for all."""
+    users: list[int] = Field(default_factory=list)
+    """The users whose programs it is for, by their ids; empty for all."""
     until: float | None
     """Seconds since the epoch; null: while its task runs."""
     task: str | None
@@ -146,7 +146,7 @@ class EgressGrants:
             protocol=place.protocol,
             methods=[scope.method] if scope.method else [],
             targets=[scope.target] if scope.target else [],
-            uid=scope.uid,
+            users=list(scope.users),
             until=until,
             task=task,
             by=by,
@@ -175,8 +175,7 @@ class EgressGrants:
 def rule_of(grant: EgressGrant) -> dict[str, Any]:
     """Return a grant as a rule of the policy."""
     rule = destination_rule(EgressDestination(host=grant.host, port=grant.port, protocol=grant.protocol), grant.action)
-    users = [] if grant.uid is None else [grant.uid]
-    more: Mapping[str, Any] = {"methods": grant.methods, "targets": grant.targets, "users": users, "task": grant.task, "until": grant.until}
+    more: Mapping[str, Any] = {name: getattr(grant, name) for name in ("methods", "targets", "users", "task", "until")}
     return {"name": grant.rule, **rule, **{name: value for name, value in more.items() if value}}
 
 
@@ -202,7 +201,7 @@ def _parsed(text: str) -> Address | str:
 
 def _about(grant: EgressGrant, place: EgressDestination, task: str | None, scope: GrantScope) -> bool:
     same = (grant.host, grant.port, grant.protocol, grant.task) == (host_of(place.host), place.port, place.protocol, task)
-    return same and GrantScope("".join(grant.methods), "".join(grant.targets), grant.uid) == scope
+    return same and GrantScope("".join(grant.methods), "".join(grant.targets), tuple(grant.users)) == scope
 
 
 def _read(file: JsonFile) -> list[EgressGrant]:

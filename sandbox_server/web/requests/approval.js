@@ -23,7 +23,7 @@ const UUID = /^([0-9a-f]{8})-[0-9a-f-]{27}$/;
 /** What a detail says that is not known. */
 const UNKNOWN = "unknown";
 /** Those that are left out, then. */
-const IF_KNOWN = ["request", "protocol"];
+const IF_KNOWN = ["request", "protocol", "user"];
 /** The detail that has the agent's words. */
 const WHY = "reason";
 /** By the kind of a session. @type {Record<string, Key>} */
@@ -34,7 +34,7 @@ const MARK = "\u0000";
 /** The details that have a name, in their order. */
 const NAMES = /** @type {const} */ ([
   "command", "directory", "request", "method", "body", "host", "port", "protocol", "url", "file", "tool", "arguments", "server", "program", "session", "folder",
-  "page", "origin", "task", "waiting", "uid", "caller", "rule",
+  "page", "origin", "task", "waiting", "user", "uid", "caller", "rule",
 ]);
 
 /** What wants what, in pieces. @param {Handoff} handoff @returns {Piece[]} */
@@ -88,7 +88,9 @@ export function coversOf({ approval }, decision) {
   const effect = approval?.effects?.[decision];
   if (!approval || !effect) return "";
   const { details, subject } = approval;
-  const who = details.uid ? translate("programsOf", { uid: details.uid }) : translate("everyProgram");
+  const known = { agent: translate("agentsPrograms"), desktop: translate("desktopsPrograms"), [UNKNOWN]: translate("everyProgram") };
+  const user = details.user ?? UNKNOWN;
+  const who = Object.hasOwn(known, user) ? known[/** @type {keyof typeof known} */ (user)] : translate("programsOf", { user });
   if (subject === "network" && !details.request) return translate("coversConnections", { who, place: place(details) });
   if (decision === "once") return translate("coversThis");
   /** @type {Partial<Record<Subject, string>>} */

@@ -59,7 +59,9 @@ const ENGLISH = {
   coversFile: "The same file from the same address.",
   coversCall: "The same call with the same arguments.",
   everyProgram: "every program",
-  programsOf: "programs of user {uid}",
+  agentsPrograms: "the agent’s programs",
+  desktopsPrograms: "the desktop’s programs",
+  programsOf: "programs of user {user}",
   writesRule: "“Always” writes this rule:",
   saveRule: "Save this rule",
   back: "Back",
@@ -123,6 +125,7 @@ const ENGLISH = {
   detail_task: "Task",
   detail_waiting: "Connections",
   detail_uid: "User id",
+  detail_user: "Programs of",
 };
 
 /** @type {Record<keyof typeof ENGLISH, string>} */
@@ -183,7 +186,9 @@ const CHINESE = {
   coversFile: "来自同一地址的同一文件。",
   coversCall: "参数相同的同一调用。",
   everyProgram: "所有程序",
-  programsOf: "用户 {uid} 的程序",
+  agentsPrograms: "智能体的程序",
+  desktopsPrograms: "桌面的程序",
+  programsOf: "用户 {user} 的程序",
   writesRule: "“始终允许”会写入此规则：",
   saveRule: "保存此规则",
   back: "返回",
@@ -247,6 +252,7 @@ const CHINESE = {
   detail_task: "任务",
   detail_waiting: "连接数",
   detail_uid: "用户 ID",
+  detail_user: "所属",
 };
 
 export const translate = translator(ENGLISH, CHINESE);

@@ -17,6 +17,7 @@ from sandbox_server.features.egress.grants import EgressDestination
 from tests.egress.conftest import EgressLab
 from tests.features.egress.conftest import Person, Ruling, allowed, put
 from tests.patience import eventually
+from tests.secret_servers import USERS
 
 pytestmark = pytest.mark.anyio
 PLACE = EgressDestination(host="a.example", port=80)
@@ -77,7 +78,7 @@ class Desk:
             return self.known
 
         self.attribution = ConnectionAttribution(look)
-        self.questions = ConnectionQuestions(client, person.ask, ruling.answers, self.attribution, {"shell:main": "agent"}.get)
+        self.questions = ConnectionQuestions(client, person.ask, ruling.answers, self.attribution, {"shell:main": "agent"}.get, USERS)
         self.follower = EgressFollower(client, (self.questions.begin_anew,), (self.questions.hear,), lambda _: None)
 
 
@@ -106,6 +107,7 @@ async def test_a_connection_waits_for_the_person_and_then_passes(
         "protocol": "http",
         "program": "unknown",
         "session": "unknown",
+        "user": "unknown",
     }
     assert question.effects["once"] == AnswerEffect("Connections of every program to a.example:80.", 300)
     assert json.loads(question.effects["always"].rule) == {
@@ -274,11 +276,15 @@ async def test_an_answer_about_connections_is_for_one_users_programs(
     lab.hosts["a.example"] = ["127.0.9.1"]
     put(lab, {"rules": [{"action": "ask", "hosts": ["a.example"]}, OUTSIDE]})
     await lab.serve(80)
-    for uid in (1000, 1000, 991):
+    for uid in (1000, 0, 991, 5):
         monkeypatch.setattr(lab.server.flows, "_owner_of", lambda *_, uid=uid: SocketOwner(uid, 0))
         assert await lab.said("a.example", 80, get(), 5) == b"hello"
-    assert [question.details["uid"] for question in person.asked] == ["1000", "991"]
-    assert person.asked[0].effects["once"].covers == "Connections of programs of the user 1000 to a.example:80."
+    assert [question.details["user"] for question in person.asked] == ["agent", "desktop", "5"]
+    assert [question.effects["once"].covers for question in person.asked] == [
+        "Connections of the agent's programs to a.example:80.",
+        "Connections of the desktop's programs to a.example:80.",
+        "Connections of programs of the user 5 to a.example:80.",
+    ]
 
 
 async def test_without_an_answer_in_time_it_is_refused_and_the_persons_question_ends_by_its_own_clock(

@@ -82,9 +82,9 @@ async def test_one_request_may_be_granted_alone(lab: EgressLab, ruling: Ruling) 
 async def test_a_grant_may_be_for_one_users_programs(lab: EgressLab, ruling: Ruling) -> None:
     from sandbox_server.drivers.egress.policy import AppProtocol, Destination
 
-    await ruling.grants.add(EgressDestination(host="a.example", port=80), "ada", until=4e9, scope=GrantScope(uid=1000))
-    places = [Destination(80, "a.example", protocol=AppProtocol.HTTP, uid=uid) for uid in (1000, 991, None)]
-    assert [lab.server.policy.decide(place).action.value for place in places] == ["allow", "deny", "deny"]
+    await ruling.grants.add(EgressDestination(host="a.example", port=80), "ada", until=4e9, scope=GrantScope(users=(1000, 0)))
+    places = [Destination(80, "a.example", protocol=AppProtocol.HTTP, uid=uid) for uid in (1000, 0, 991, None)]
+    assert [lab.server.policy.decide(place).action.value for place in places] == ["allow", "allow", "deny", "deny"]
 
 
 async def test_there_is_a_limit(ruling: Ruling, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,10 +119,10 @@ const withEffects = (effects, more = {}) => waiting(30, { ...REACH, approval: { 
 const CONNECTIONS = { once: { covers: "c", seconds: 300, rule: null }, task: { covers: "c", seconds: 14400, rule: null } };
 
 test("a time for which an answer holds stands on its button, and what it covers beside it", () => {
-  const { element, tools } = shown(withEffects(CONNECTIONS, { details: { ...REACH.approval.details, uid: "1000" } }));
+  const { element, tools } = shown(withEffects(CONNECTIONS, { details: { ...REACH.approval.details, user: "agent" } }));
   assert.deepEqual([...tools.querySelectorAll("button")].map(({ textContent }) => textContent), ["Allow for 5 min", "Allow for 4 h", "Always allow", "Deny"]);
   const said = [...element.querySelectorAll(".effects dd")].map(({ textContent }) => textContent);
-  assert.deepEqual(said, Array(2).fill("Connections of programs of user 1000 to api.example.com:443."));
+  assert.deepEqual(said, Array(2).fill("Connections of the agent’s programs to api.example.com:443."));
 });
 
 test("an answer for what waits alone has no time", () => {
