@@ -27,12 +27,13 @@ class AskedRequest:
     """A request that somebody is asked about, whole."""
 
     request: HttpRequest
-    body: bytes = field(repr=False)
+    read_body: ReadBody
 
-    def describe(self) -> dict[str, object]:
-        """Return what the event of its question says: the whole target, and the body by `body_summary`."""
-        body = body_summary(self.body) if self.request.has_body else None
-        return {"method": self.request.method, "target": self.request.path, "body": body}
+    async def describe(self) -> dict[str, object]:
+        """Return what the event of its question says: the whole target, and the body by `body_summary`. Raises InjectionRefused."""
+        asked = self.request
+        body = body_summary(await self.read_body()) if asked.has_body else None
+        return {"method": asked.method, "target": asked.path, "site": asked.host, "websocket": asked.websocket, "body": body}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +56,28 @@ class Approvals:
         self._seconds = seconds
         self._open: dict[_Subject, _Question] = {}
         self._identities = itertools.count(1)
+        self._reading = 0
+        """Requests whose bodies are read before their questions: each body may be large."""
 
     async def ask(
         self, destination: Destination, rule: str, told: Mapping[str, object] | None = None, request: AskedRequest | None = None
     ) -> bool:
-        """Wait until somebody answers; False if nobody does in time, or too many questions are open.
+        """Wait until somebody answers; False if nobody does in time, or too many questions are open. Raises InjectionRefused.
 
         `told` is what the event says besides of the connection that asks first. `request` is the one that the rule compared.
         """
         question = None if request else self._open.get((destination, rule))
-        if question is None:
-            if len(self._open) >= MAX_OPEN:
-                return False
-            question = self._begin(destination, rule, told or {}, request)
-        if request is None:
-            return await asyncio.shield(question.answered)
-        return await question.answered
+        if question is None and len(self._open) + self._reading >= MAX_OPEN:
+            return False
+        if request:
+            self._reading += 1
+            try:
+                described = await request.describe()
+            finally:
+                self._reading -= 1
+            return await self._begin(destination, rule, told or {}, described).answered
+        question = question or self._begin(destination, rule, told or {}, None)
+        return await asyncio.shield(question.answered)
 
     def wait(self, seconds: float) -> None:
         """Say how long the next questions wait for an answer. Raises ValueError."""
@@ -91,13 +98,13 @@ class Approvals:
         """The events of the questions that are open, for those who begin to follow."""
         return [{"event": "ask", **question.event} for question in self._open.values()]
 
-    def _begin(self, destination: Destination, rule: str, told: Mapping[str, object], request: AskedRequest | None) -> _Question:
+    def _begin(self, destination: Destination, rule: str, told: Mapping[str, object], request: Mapping[str, object] | None) -> _Question:
         loop = asyncio.get_running_loop()
         identity = next(self._identities)
         question = _Question(identity, identity if request else (destination, rule), loop.create_future())
         self._open[question.subject] = question
         until = round(time.time() + self._seconds, 3)
-        asked = {"by_request": request is not None, **(request.describe() if request else {})}
+        asked = {"by_request": request is not None, **(request or {})}
         question.event.update({"destination": str(destination), **told, **asked, "ask": identity, "rule": rule, "until": until})
         expiry = loop.call_later(self._seconds, _answer_late, question)
         question.answered.add_done_callback(lambda _: self._close(question, expiry))

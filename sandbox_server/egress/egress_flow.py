@@ -283,7 +283,7 @@ class EgressFlows:
             if decision.by_request and request:
                 if read_body is None:
                     raise FlowRefused(f"{request} needs an approval: send it on a new connection ({decision.rule})", decision.rule)
-                asked = AskedRequest(request, await read_body() if request.has_body else b"")
+                asked = AskedRequest(request, read_body)
             if not await self._approvals.ask(destination, decision.rule, told_of(destination, owner, request), asked):
                 raise FlowRefused(f"{destination} needs an approval, and nobody gave it ({decision.rule})", decision.rule)
             approved.append(decision.rule)

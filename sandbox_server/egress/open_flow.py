@@ -73,7 +73,7 @@ def request_of(head: RequestHead | None) -> HttpRequest | None:
 def request_in(head: RequestHead) -> HttpRequest:
     """The request that a head asks for."""
     has_body = bool(head.transfer_encodings) or any(length != "0" for length in head.lengths)
-    return HttpRequest(head.method, head.path, has_body, head.overrides)
+    return HttpRequest(head.method, head.path, has_body, head.overrides, head.websocket, head.hosts[0])
 
 
 def told_of(destination: Destination, owner: SocketOwner | None, request: HttpRequest | None) -> dict[str, object]:

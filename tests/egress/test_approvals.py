@@ -5,11 +5,20 @@ import pytest
 
 from sandbox_server.drivers.egress.body_summary import MAX_TEXT
 from sandbox_server.drivers.egress.policy import Destination, HttpRequest
+from sandbox_server.egress import approvals as approvals_module
 from sandbox_server.egress.approvals import Approvals, AskedRequest
 from sandbox_server.egress.flow_events import FlowEvents
 from tests.egress.heard_events import HeardEvents
+from tests.patience import eventually
 
 pytestmark = pytest.mark.anyio
+
+
+async def nothing() -> bytes:
+    """The body of a request that has none."""
+    raise AssertionError
+
+
 PLACE, OTHER = Destination(443, "a.example"), Destination(443, "b.example")
 
 
@@ -87,7 +96,7 @@ async def test_a_rule_about_requests_asks_for_each_request() -> None:
     requests = [HttpRequest("GET", "/a"), HttpRequest("GET", "/b"), HttpRequest("GET", "/a")]
     with events.follow() as follower:
         heard = HeardEvents(follower)
-        waiting = [asyncio.ensure_future(approvals.ask(PLACE, "rule", request=AskedRequest(each, b""))) for each in requests]
+        waiting = [asyncio.ensure_future(approvals.ask(PLACE, "rule", request=AskedRequest(each, nothing))) for each in requests]
         asked = [await heard.get() for _ in range(3)]
         assert [(each["method"], each["target"], each["body"]) for each in asked] == [("GET", path, None) for path in ("/a", "/b", "/a")]
         for number, question in enumerate(asked):
@@ -97,14 +106,39 @@ async def test_a_rule_about_requests_asks_for_each_request() -> None:
 
 @pytest.mark.parametrize(("body", "text"), [(b"to=alice", "to=alice"), (b"\xff", None), (b"x" * (MAX_TEXT + 1), None), (b"", "")])
 async def test_a_body_is_told_as_text_or_by_what_identifies_it(body: bytes, text: str | None) -> None:
-    told = AskedRequest(HttpRequest("POST", "/transfer?a=b", has_body=True), body).describe()
+    async def read() -> bytes:
+        return body
+
+    told = await AskedRequest(HttpRequest("POST", "/transfer?a=b", has_body=True, host="a.example"), read).describe()
     expected = {"size": len(body), "sha256": hashlib.sha256(body).hexdigest(), "text": text}
-    assert told == {"method": "POST", "target": "/transfer?a=b", "body": expected}
+    assert told == {"method": "POST", "target": "/transfer?a=b", "site": "a.example", "websocket": False, "body": expected}
+
+
+async def test_so_many_bodies_are_held_before_their_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may have a megabyte: none is read beyond the questions that may be open."""
+    monkeypatch.setattr(approvals_module, "MAX_OPEN", 2)
+    approvals, come = Approvals(FlowEvents()), asyncio.Event()
+    read: list[int] = []
+
+    async def slow() -> bytes:
+        read.append(1)
+        await come.wait()
+        return b"x"
+
+    request = HttpRequest("POST", "/a", has_body=True)
+    waiting = [asyncio.ensure_future(approvals.ask(PLACE, "rule", request=AskedRequest(request, slow))) for _ in range(3)]
+    assert not await waiting[2]
+    assert len(read) == 2
+    come.set()
+    await eventually(lambda: len(approvals.open) == 2)
+    for question in approvals.open:
+        approvals.answer(question["ask"], allowed=True)
+    assert await asyncio.gather(*waiting[:2]) == [True, True]
 
 
 async def test_the_question_of_a_request_that_is_given_up_is_withdrawn() -> None:
     approvals = Approvals(FlowEvents())
-    waiting = asyncio.ensure_future(approvals.ask(PLACE, "rule", request=AskedRequest(HttpRequest("GET", "/a"), b"")))
+    waiting = asyncio.ensure_future(approvals.ask(PLACE, "rule", request=AskedRequest(HttpRequest("GET", "/a"), nothing)))
     await asyncio.sleep(0)
     assert len(approvals.open) == 1
     waiting.cancel()

@@ -90,6 +90,17 @@ async def test_a_client_that_waits_to_be_told_sends_its_body(lab: EgressLab, cle
     assert "expect" not in clear.fields()
 
 
+async def test_a_websocket_is_told_to_be_one(lab: EgressLab, clear: SecretServer) -> None:
+    """In it anything may follow, and nobody is asked about that."""
+    clear.respond = lambda *_: (101, [("Upgrade", "websocket"), ("Connection", "Upgrade")], [b"frames"])
+    async with asyncio.timeout(SECONDS):
+        reader, writer = await lab.connect(HOST, 80)
+        writer.write(request("Upgrade: websocket", "Connection: Upgrade", closes=False))
+        assert (await answered(lab))["websocket"] is True
+        assert await reader.readuntil(b"frames")
+        writer.close()
+
+
 async def test_a_body_that_nobody_can_be_asked_about_whole_is_refused(
     lab: EgressLab, clear: SecretServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +135,12 @@ async def test_another_rule_that_asks_by_then_is_asked_about_too(lab: EgressLab,
     assert lab.server.approvals.answer(asked["ask"], allowed=True)
     assert (await answered(lab))["rule"] == "other"
     assert (await said).endswith(b"/a|")
+
+
+@pytest.mark.parametrize("sent", [request(method="post"), request(target="//a"), request("X-HTTP-Method-Override: DELETE", method="POST")])
+async def test_what_has_two_readings_is_asked_of_nobody(lab: EgressLab, clear: SecretServer, sent: bytes) -> None:
+    assert b"has two readings: its" in await lab.said(HOST, 80, sent)
+    assert (clear.heard, lab.server.approvals.open) == ([], [])
 
 
 async def test_within_tls_the_same_holds(opened: SecretLab) -> None:
@@ -167,6 +184,7 @@ async def test_a_secret_does_not_go_into_a_request_in_clear_text(lab: EgressLab,
         (request(target="/a?b=c", body=b"x"), False),
         (request(target="/a?b=c", method="POST"), False),
         (request("X-Original-URL: /z", target="/a?b=c"), False),
+        (request("Upgrade: websocket", "Connection: Upgrade", target="/a?b=c", closes=False), False),
     ],
 )
 async def test_a_rule_of_an_approval_is_for_the_request_that_was_shown_alone(

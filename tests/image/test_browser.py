@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from agent_sandbox import Sandbox as Client
+from websockets.exceptions import InvalidStatus
 
 from tests.browser_clients import drive_with_browser_use, drive_with_chrome_devtools_mcp, drive_with_playwright, drive_with_puppeteer
 from tests.cdp.conftest import Session
@@ -33,9 +34,22 @@ def browsing() -> Iterator[Sandbox]:
     """A container whose browser these tests drive."""
     launcher = new_launcher("browsing")
     try:
-        yield launcher.start()
+        sandbox = launcher.start()
+        until(lambda: answers(sandbox))  # on a busy machine the browser comes after all else, and is 503 before
+        yield sandbox
     finally:
         launcher.remove()
+
+
+def answers(sandbox: Sandbox) -> bool:
+    """Whether the browser takes a DevTools client."""
+    try:
+        with devtools(sandbox):
+            return True
+    except InvalidStatus as refused:
+        if refused.response.status_code != 503:
+            raise
+        return False
 
 
 def devtools(sandbox: Sandbox, path: str = "/devtools/browser/any") -> Session:

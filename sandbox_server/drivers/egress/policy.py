@@ -78,6 +78,10 @@ class HttpRequest:
     has_body: bool = False
     overrides: tuple[str, ...] = ()
     """The names of its fields by which some servers take another method or path."""
+    websocket: bool = False
+    """Whether it opens a WebSocket, in which anything may follow."""
+    host: str = ""
+    """The host that it asks for."""
 
     def __str__(self) -> str:
         return f"{shortened(self.method)} {shortened(self.path)}"
@@ -176,15 +180,16 @@ class RuleScope:
 
     def may_cover(self, request: HttpRequest) -> bool:
         """Whether a request is meant, as far as it can be told: `problem` says why it cannot."""
-        if self.targets and (request.has_body or request.overrides or request.path not in self.targets):
+        if self.targets and (request.has_body or request.websocket or request.overrides or request.path not in self.targets):
             return False
         if self.methods and not request.method_problem and request.method not in self.methods:
             return False
         return not self.paths or bool(request.path_problem) or request.path_matches(self.paths)
 
     def problem(self, request: HttpRequest) -> str:
-        """Why it cannot be told whether a request is meant: what is compared of it has two readings. Empty if it can."""
-        return (self.methods and request.method_problem) or (self.paths and request.path_problem) or ""
+        """Why it cannot be told whether a request is meant, or what a person would allow: it has two readings. Empty if it can."""
+        asks = self.action is EgressAction.ASK
+        return ((self.methods or asks) and request.method_problem) or ((self.paths or asks) and request.path_problem) or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +352,7 @@ class EgressPolicy:
             return EgressDecision(self.default, DEFAULT_RULE)
         if rule.scope.inspects and request is None:
             return EgressDecision(EgressAction.DENY, rule.name, inspect=True)
-        if request and (problem := rule.scope.problem(request)):
+        if request and rule.scope.inspects and (problem := rule.scope.problem(request)):
             return EgressDecision(EgressAction.DENY, rule.name, by_request=True, problem=problem)
         return EgressDecision(rule.scope.action, rule.name, by_request=rule.scope.inspects, upstream=rule.scope.upstream)
 

@@ -221,16 +221,22 @@ class ShownRequest:
     method: str
     target: str
     body: Mapping[str, Any] | None
+    websocket: bool
+    site: str
+    """The host that it asks for, where that is not the one that is connected to; else empty."""
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "ShownRequest | None":
         """Return the request of a question; None if it is about a connection."""
-        return cls(event["method"], event["target"], event["body"]) if event["by_request"] else None
+        if not event["by_request"]:
+            return None
+        site = event["site"] if event["site"].lower().rstrip(".") != event["host"] else ""
+        return cls(event["method"], event["target"], event["body"], event["websocket"], site)
 
     @property
     def safe(self) -> bool:
-        """Whether sending it again changes nothing (RFC 9110, 9.2.1)."""
-        return self.method in SAFE_METHODS and self.body is None
+        """Whether sending it again changes nothing (RFC 9110, 9.2.1), and a rule can name it alone."""
+        return self.method in SAFE_METHODS and self.body is None and not self.websocket and not self.site
 
     @property
     def path(self) -> str:
@@ -245,6 +251,10 @@ class ShownRequest:
     def details(self) -> dict[str, str]:
         """Return what a person is shown of it: the whole target, and its body as text, or what identifies that."""
         found = {"request": f"{self.method} {self.target}"}
+        if self.site:
+            found["site"] = self.site
+        if self.websocket:
+            found["opens"] = "a WebSocket, with all that is sent in it"
         if self.body is not None:
             found["body"] = body_detail(self.body)
         return found

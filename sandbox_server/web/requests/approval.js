@@ -24,6 +24,8 @@ const UUID = /^([0-9a-f]{8})-[0-9a-f-]{27}$/;
 const UNKNOWN = "unknown";
 /** Those that are left out, then. */
 const IF_KNOWN = ["request", "protocol", "user"];
+/** Those that are decided on, and are not in the sentence. */
+const APART = ["body", "arguments", "site", "opens"];
 /** The detail that has the agent's words. */
 const WHY = "reason";
 /** By the kind of a session. @type {Record<string, Key>} */
@@ -33,7 +35,7 @@ const MARK = "\u0000";
 
 /** The details that have a name, in their order. */
 const NAMES = /** @type {const} */ ([
-  "command", "directory", "request", "method", "body", "host", "port", "protocol", "url", "file", "tool", "arguments", "server", "program", "session", "folder",
+  "command", "directory", "request", "site", "opens", "method", "body", "host", "port", "protocol", "url", "file", "tool", "arguments", "server", "program", "session", "folder",
   "page", "origin", "task", "waiting", "user", "uid", "caller", "rule",
 ]);
 
@@ -49,7 +51,7 @@ export function approvalSentence({ approval, reason }) {
 export const approvalText = (handoff) => approvalSentence(handoff).map(({ text }) => text).join("");
 
 /** Whether the sentence has less than the details. @param {Handoff} handoff */
-export const isCut = ({ approval }) => Object.entries(approval?.details ?? {}).some(([name, value]) => name !== WHY && value.length > MAX_INLINE);
+export const isCut = ({ approval }) => Object.entries(approval?.details ?? {}).some(([name, value]) => APART.includes(name) || (name !== WHY && value.length > MAX_INLINE));
 
 /** Why the agent wants it, in its own words; empty where it does not say. @param {Handoff} handoff */
 export const reasonOf = ({ approval, instructions }) => approval?.details[WHY] ?? instructions ?? "";
@@ -104,14 +106,12 @@ export function coversOf({ approval }, decision) {
   return texts[subject] ?? plainLine(effect.covers, MAX_INLINE * 2);
 }
 
-/** The rule that an answer writes, as lines of JSON; empty where it writes none. @param {Handoff} handoff @param {Decision} decision */
+/** The rule that an answer writes, a field a line; empty where it writes none. @param {Handoff} handoff @param {Decision} decision */
 export function ruleOf({ approval }, decision) {
-  const text = approval?.effects?.[decision]?.rule ?? "";
-  try {
-    return text && revealed(JSON.stringify(JSON.parse(text), null, 1), MAX_VALUE);
-  } catch {
-    return revealed(text, MAX_VALUE);
-  }
+  const text = approval?.effects?.[decision]?.rule;
+  if (!text) return "";
+  const lines = Object.entries(JSON.parse(text)).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  return revealed(lines.join("\n"), MAX_VALUE);
 }
 
 /** @param {Subject | undefined} subject @param {Record<string, string>} all @returns {{key?: Key, values: Record<string, Piece[]>}} */

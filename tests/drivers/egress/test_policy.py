@@ -199,6 +199,12 @@ def test_a_request_with_two_readings_is_refused_with_the_reason_and_never_asked_
     assert found.decide(to("a"), request=HttpRequest("GET", "/v1")).allowed
 
 
+def test_a_person_is_asked_about_nothing_that_has_two_readings() -> None:
+    found = policy({"action": "ask", "hosts": ["a"], "paths": ["/**"]}, allow("a"))
+    assert found.decide(to("a"), request=HttpRequest("POST", "/v1", overrides=("x-http-method-override",))).problem
+    assert found.decide(to("a"), request=HttpRequest("POST", "/v1")).action.value == "ask"
+
+
 def test_what_no_rule_compares_may_have_two_readings() -> None:
     found = policy(allow("a"))
     assert found.decide(to("a"), request=HttpRequest("get", "//x;y?_method=z")).allowed

@@ -223,6 +223,7 @@ async def test_a_request_of_a_safe_method_is_allowed_for_a_time_where_the_person
         (get("/a", "POST"), ("once", "always", "deny")),
         (get("/a").replace(b"\r\n\r\n", b"\r\nContent-Length: 1\r\n\r\nx"), ("once", "always", "deny")),
         (get("/*", "POST"), ("once", "deny")),
+        (get("/a").replace(b"\r\n\r\n", b"\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"), ("once", "always", "deny")),
     ],
 )
 async def test_what_may_change_something_is_allowed_once_or_by_a_rule(

@@ -139,7 +139,7 @@ test("the rule of always is seen before it is saved", async () => {
   named("Always allow").click();
   await settled();
   assert.deepEqual([card.done, card.written.hidden, card.tools.hidden], [[], false, true]);
-  assert.equal(card.written.querySelector("pre").textContent, '{\n "action": "allow",\n "hosts": [\n  "a.example"\n ],\n "x": "⟨U+202E⟩"\n}');
+  assert.equal(card.written.querySelector("pre").textContent, 'action: "allow"\nhosts: ["a.example"]\nx: "⟨U+202E⟩"');
   named("Back").click();
   assert.deepEqual([card.written.hidden, card.tools.hidden], [true, false]);
   card.show(card.handoff);
@@ -148,4 +148,11 @@ test("the rule of always is seen before it is saved", async () => {
   named("Save this rule").click();
   await settled();
   assert.deepEqual(card.done, [["h7", "always"]]);
+});
+
+test("a body and arguments are read before the buttons", () => {
+  for (const name of ["body", "arguments"]) {
+    assert.equal(shown(waiting(30, { ...REACH, approval: { ...REACH.approval, details: { [name]: "x" } } })).element.hasAttribute("data-cut"), true);
+  }
+  assert.equal(shown().element.hasAttribute("data-cut"), false);
 });
