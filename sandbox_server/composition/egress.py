@@ -79,7 +79,7 @@ def build_egress(first: First) -> EgressParts:
 
     heard, lost = (attribution.hear, table.hear, questions.hear), {"open": resync, "close": resync}
     follower = EgressFollower(client, (begin_anew,), heard, entries.moved, "connections", lost)
-    requests = AccessRequests(client, first.handoffs.approvals.ask, answers)
+    requests = AccessRequests(client, first.handoffs.approvals.ask, answers, users_of(machine))
     status = EgressStatusReader(client, tasks, learned, machine.isolation.egress)
     connections = EgressConnections(client, table, status)
     operations = EgressPolicyOperations(policy, grants, answers, tasks, learned)

@@ -6,7 +6,7 @@
 | `{"op": "document"}` | `{"ok": {"policy": "{...}"}}`: the text of the document in force |
 | `{"op": "grants", "rules": [...]}` | `{"ok": {"cut": 0}}`: rules of approvals in front of the document, in the place of the earlier ones |
 | `{"op": "tasks", "running": ["t1"]}` | `{"ok": {"cut": 0}}` |
-| `{"op": "decide", "host": "a.example", "port": 443}` | `{"ok": {"action": "allow", "rule": "rule 0", "learned": false}}` |
+| `{"op": "decide", "host": "a.example", "port": 443, "uid": 1000}, `uid` optional | `{"ok": {"action": "allow", "rule": "rule 0", ...}}` |
 | `{"op": "upstream", "url": "http://user:password@host:port", "excludes": [], "includes": []}`, `url` null for none | `{"ok": {}}` |
 | `{"op": "status"}` | counts |
 | `{"op": "flows", "after": 0}` | what is relayed now, at most 1000, in the order of their numbers, of which all are above `after` |
@@ -28,6 +28,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from sandbox_server.drivers.egress.policy import AppProtocol, Destination
@@ -141,7 +142,8 @@ class ControlSocket:
 
     def _decide(self, request: Mapping[str, Any]) -> Answer:
         destination = Destination.of(str(request["host"]), int(request["port"]), AppProtocol(request.get("protocol", "tls")))
-        decision = self._policy.decide(destination)
+        uid = request.get("uid")
+        decision = self._policy.decide(replace(destination, uid=None if uid is None else int(uid)))
         return {"action": decision.action.value, "rule": decision.rule, "learned": decision.learned}
 
     def _tell_status(self, _: Mapping[str, Any]) -> Answer:

@@ -94,7 +94,7 @@ def test_a_task_stops_at_an_ask_is_approved_on_a_phone_and_goes_on(phone: Page, 
     before = len(site.visits)
     with task(sandbox, site) as ended:
         card = card_of(phone, site)
-        expect(card.locator(".reason")).to_contain_text(f"to {site.place}")
+        expect(card.locator(".reason")).to_contain_text(f"wants to reach {site.place}")
         expect(card.locator(".reason")).to_contain_text("curl")
         expect(card.locator(".left")).to_contain_text("if nobody answers")
         expect(card.locator(".facts").first).to_contain_text("ask me")
@@ -177,7 +177,7 @@ def test_what_was_answered_elsewhere_disappears_and_says_by_whom(browser: Browse
             expect(card_of(person, site)).to_be_visible()
             card_of(other, site).get_by_role("button", name="Allow for 5 min").tap()
             expect(person.locator(".approval")).to_have_count(0)
-            until(lambda: any("answered: Allowed once" in told for told in messages(person)))
+            until(lambda: any("answered: Allowed for 5 min" in told for told in messages(person)))
             until(lambda: ended)
 
 

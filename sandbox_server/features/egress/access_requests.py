@@ -13,6 +13,7 @@ from sandbox_server.core import Call, Conflict, Failure, Model, ResourceExhauste
 from sandbox_server.core.approval import ALLOWING, AnswerEffect, ApprovalAnswer, ApprovalDecision, ApprovalQuestion, AskApproval
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.drivers.egress.protected_addresses import parse_address, protection
+from sandbox_server.drivers.egress.secret_users import SecretUsers
 from sandbox_server.features.egress.approvals import Asker, GrantedAnswers, effects_of
 from sandbox_server.features.egress.grants import EgressDestination, EgressProtocol, HostText, PortNumber, host_of
 
@@ -68,8 +69,10 @@ class AccessRequests:
 
     tag = "egress"
 
-    def __init__(self, client: EgressClient, ask: AskApproval, answers: GrantedAnswers) -> None:
+    def __init__(self, client: EgressClient, ask: AskApproval, answers: GrantedAnswers, users: SecretUsers) -> None:
+        """`users` says which users' programs are the agent's: what is allowed to these needs no question."""
         self._client = client
+        self._uid = max(users.programs, default=None)
         self._ask = ask
         self._answers = answers
         self._known: OrderedDict[tuple[object, ...], _Asked] = OrderedDict()
@@ -104,7 +107,7 @@ class AccessRequests:
     async def _decided(self, host: str, request: RequestAccess) -> AccessRequest | None:
         """Return the answer if nobody has to be asked, because the policy allows it already."""
         protocol = request.protocol or {80: "http"}.get(request.port, "tls")
-        decided = await self._client.ask("decide", host=host, port=request.port, protocol=protocol)
+        decided = await self._client.ask("decide", host=host, port=request.port, protocol=protocol, uid=self._uid)
         if decided["action"] != "allow":
             return None
         return _request(self._number(), host, request, "allowed", rule=decided["rule"])

@@ -9,15 +9,17 @@ from sandbox_server.core.approval import ApprovalDecision, ApprovalQuestion
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.features.egress import access_requests
 from sandbox_server.features.egress.access_requests import AccessRequest, AccessRequests, RequestAccess
+from sandbox_server.features.egress.grants import EgressDestination, GrantScope
 from tests.egress.conftest import EgressLab
 from tests.features.egress.conftest import AGENT, OWNER, Person, Ruling, allowed, put
+from tests.secret_servers import USERS
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 async def requests(client: EgressClient, ruling: Ruling, person: Person) -> AsyncIterator[AccessRequests]:
-    async with AccessRequests(client, person.ask, ruling.answers) as made:
+    async with AccessRequests(client, person.ask, ruling.answers, USERS) as made:
         yield made
 
 
@@ -68,7 +70,7 @@ class Slow(Person):
 
 async def test_the_same_request_waits_for_the_same_answer(client: EgressClient, ruling: Ruling) -> None:
     person = Slow()
-    async with AccessRequests(client, person.ask, ruling.answers) as requests:
+    async with AccessRequests(client, person.ask, ruling.answers, USERS) as requests:
         first = await asked(requests, wait=0)
         assert first.status == "waiting"
         waiting = asyncio.ensure_future(asked(requests, "API.example."))
@@ -81,7 +83,7 @@ async def test_the_same_request_waits_for_the_same_answer(client: EgressClient, 
 
 async def test_an_agent_may_have_few_requests_open(client: EgressClient, ruling: Ruling) -> None:
     person = Slow()
-    async with AccessRequests(client, person.ask, ruling.answers) as requests:
+    async with AccessRequests(client, person.ask, ruling.answers, USERS) as requests:
         for number in range(access_requests.MAX_OPEN_OF_ONE):
             await asked(requests, f"h{number}.example", wait=0)
         with pytest.raises(ResourceExhausted):
@@ -118,7 +120,7 @@ async def test_what_is_no_host_is_refused(requests: AccessRequests) -> None:
 
 async def test_an_answer_that_cannot_be_put_in_force_is_said(ruling: Ruling, client: EgressClient) -> None:
     person = Slow()
-    async with AccessRequests(client, person.ask, ruling.answers) as requests:
+    async with AccessRequests(client, person.ask, ruling.answers, USERS) as requests:
         await asked(requests, wait=0)
         client._path = "/nowhere"
         person.decides.set()
@@ -139,3 +141,13 @@ async def test_nothing_is_asked_while_the_process_is_away(requests: AccessReques
     with pytest.raises(Unavailable):
         await asked(requests)
     assert person.asked == []
+
+
+async def test_what_a_person_allowed_to_the_agents_programs_is_asked_of_nobody(
+    person: Person, requests: AccessRequests, ruling: Ruling
+) -> None:
+    place = EgressDestination(host="a.example", port=443, protocol="tls")
+    await ruling.grants.add(place, "ada", until=4e9, scope=GrantScope(users=(0, 1000)))
+    assert (await requests.request_access(RequestAccess(host="a.example", reason="r"), AGENT)).status == "allowed"
+    await ruling.grants.add(EgressDestination(host="b.example", port=443), "ada", until=4e9, scope=GrantScope(users=(991,)))
+    assert (await requests.request_access(RequestAccess(host="b.example", reason="r"), AGENT)).status == "waiting"
