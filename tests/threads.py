@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from tests.patience import PATIENCE_SECONDS
@@ -59,6 +61,20 @@ class Overtaken:
     def loop_lock(self) -> asyncio.Lock:
         """Return the same for tasks."""
         return WatchedLoopLock(self._second.set)
+
+
+@asynccontextmanager
+async def no_thread_is_free() -> AsyncIterator[None]:
+    """Within it, no thread of the event loop's own is free, and what needs none of them is over within a test's patience."""
+    over = threading.Event()
+    threads = ThreadPoolExecutor(1)
+    threads.submit(over.wait, 2 * PATIENCE_SECONDS)
+    asyncio.get_running_loop().set_default_executor(threads)
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            yield
+    finally:
+        over.set()
 
 
 class WatchedLock:

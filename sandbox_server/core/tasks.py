@@ -3,13 +3,17 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 _log = logging.getLogger(__name__)
 _running: set[asyncio.Task[Any]] = set()
+ACCESS = ThreadPoolExecutor(4, "access")
+"""Threads for signing in and for changes of control: for work on a small file or a signature, and for nothing that waits for another
+program or host. What programs have done in the event loop's own threads therefore holds up no person."""
 
 
 async def in_thread[*Given, T](work: Callable[[*Given], T], *given: *Given, executor: Executor | None = None) -> T:
@@ -26,6 +30,11 @@ async def in_thread[*Given, T](work: Callable[[*Given], T], *given: *Given, exec
                 await asyncio.wait([done])
         done.cancelled() or done.exception()  # nobody waits for the result any more
         raise
+
+
+async def in_access_thread[**Given, T](work: Callable[Given, T], *given: Given.args, **named: Given.kwargs) -> T:
+    """Run `work`, by which somebody gets in, in one of the threads for that."""
+    return await asyncio.get_running_loop().run_in_executor(ACCESS, partial(work, *given, **named))
 
 
 def start_task[T](work: Awaitable[T]) -> asyncio.Task[T]:

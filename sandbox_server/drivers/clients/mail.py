@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from urllib.parse import unquote, urlsplit
 
-from sandbox_server.drivers.clients.webhook import DeliveryResult
+from sandbox_server.drivers.clients.webhook import SENDERS, DeliveryResult
 
 TIMEOUT = 20.0
 PORTS = {"smtps": 465, "smtp": 587, "smtp+plain": 25}
@@ -33,7 +33,7 @@ class MailServer:
 
 async def send(server: MailServer, message: EmailMessage) -> DeliveryResult:
     """Send a mail once. The status is 250 if every recipient is accepted. Delivery errors are returned, not raised."""
-    return await asyncio.to_thread(_send, server, message)
+    return await asyncio.get_running_loop().run_in_executor(SENDERS, _send, server, message)
 
 
 def _send(server: MailServer, message: EmailMessage) -> DeliveryResult:

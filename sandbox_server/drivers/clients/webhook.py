@@ -3,9 +3,12 @@
 import asyncio
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 TIMEOUT = 10.0
+SENDERS = ThreadPoolExecutor(8, "senders")
+"""Threads that wait for the hosts of the settings: more than there are channels, each of which sends one message at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 async def post(url: str, body: bytes, headers: dict[str, str]) -> DeliveryResult:
     """Post once. Redirects are not followed. Errors are returned, not raised."""
-    return await asyncio.to_thread(_post, url, body, headers)
+    return await asyncio.get_running_loop().run_in_executor(SENDERS, _post, url, body, headers)
 
 
 def _post(url: str, body: bytes, headers: dict[str, str]) -> DeliveryResult:

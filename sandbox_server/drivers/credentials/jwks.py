@@ -6,9 +6,11 @@ import logging
 import time
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sandbox_server.core.tasks import in_access_thread, in_thread
 from sandbox_server.drivers.credentials.token_keys import BadKey, TokenKey, parse_jwk
 
 FETCH_SECONDS = 5.0
@@ -53,7 +55,7 @@ class JwksFile:
 
     async def find(self, kid: str | None) -> TokenKey | None:
         """Return the key with this id; without an id, the only key."""
-        await asyncio.to_thread(self._refresh)
+        await in_access_thread(self._refresh)
         return _choose(self._keys, kid)
 
     def _refresh(self) -> None:
@@ -78,6 +80,8 @@ class JwksUrl:
         self._keys: KeySet = {}
         self._tried_at: float | None = None
         self._lock = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, "jwks")
+        """One of its own: it may wait for a host, and people wait for it."""
 
     async def find(self, kid: str | None) -> TokenKey | None:
         """Return the key with this id; without an id, the only key."""
@@ -95,7 +99,7 @@ class JwksUrl:
             if self._tried_at is not None and self._tried_at >= asked_at:
                 return
             try:
-                self._keys = parse_key_set(await asyncio.to_thread(self._fetch, self._url))
+                self._keys = parse_key_set(await in_thread(self._fetch, self._url, executor=self._thread))
             except (OSError, ValueError) as error:
                 _log.warning("JWT_JWKS_URL cannot be fetched: %s", error)
             finally:

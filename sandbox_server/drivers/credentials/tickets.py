@@ -148,7 +148,7 @@ class Tickets:
         ticket for several uses gets a name of its own.
         """
         with self._redeeming:
-            file = next(self._directory.glob(f"{_digest(ticket)}.*"), None)
+            file = self._file_of(ticket)
             if file is None:
                 return None
             try:
@@ -163,6 +163,13 @@ class Tickets:
             if kept.left > 1:
                 self._write(file, replace(kept, left=kept.left - 1).dumps(), expires)
         return replace(kept.grant, caller=bearer_of(kept.grant.caller)) if kept.shared else kept.grant
+
+    def _file_of(self, ticket: str) -> Path | None:
+        """Return a ticket's file. Only names are read: anybody may ask for tickets that there are not."""
+        beginning = f"{_digest(ticket)}."
+        with suppress(FileNotFoundError), os.scandir(self._directory) as entries:
+            return next((self._directory / entry.name for entry in entries if entry.name.startswith(beginning)), None)
+        return None
 
     def _write(self, file: Path, content: bytes, expires: float) -> None:
         """Write a file with the expiry as its modification time, and then rename it.

@@ -1,6 +1,5 @@
 """Signed tokens (JWT): their caller and their claims."""
 
-import asyncio
 import hashlib
 import time
 from collections import OrderedDict
@@ -8,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sandbox_server.core.errors import Unauthenticated
+from sandbox_server.core.tasks import in_access_thread
 from sandbox_server.drivers.credentials.claims import Claims, claims_of, payload_of
 from sandbox_server.drivers.credentials.token_keys import BadKey, KeySource, TokenKey
 
@@ -49,11 +49,11 @@ class Tokens:
             raise Unauthenticated("wrong key: this sandbox has another one, and accepts no tokens")
         if len(token) > MAX_TOKEN_CHARS:
             raise Unauthenticated(f"a token may have {MAX_TOKEN_CHARS} characters")
-        algorithm, kid = await asyncio.to_thread(_header, token)
+        algorithm, kid = await in_access_thread(_header, token)
         key = await self._key(kid)
         if key is None or key.algorithm != algorithm:
             raise Unauthenticated("the token is not signed with a key and algorithm that this sandbox accepts")
-        return claims_of(await asyncio.to_thread(_decode, token, key, self._audience, self._issuer))
+        return claims_of(await in_access_thread(_decode, token, key, self._audience, self._issuer))
 
     async def _key(self, kid: str | None) -> TokenKey | None:
         for source in self._sources:

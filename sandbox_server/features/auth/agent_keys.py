@@ -1,6 +1,5 @@
 """Keys for agents: make one, list them, revoke one."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from typing import Annotated
@@ -9,6 +8,7 @@ from pydantic import Field
 
 from sandbox_server.core import Call, Model, PermissionDenied, Scope, operation
 from sandbox_server.core.identity import EXPIRES
+from sandbox_server.core.tasks import in_access_thread
 from sandbox_server.drivers.credentials.agent_keys import AgentKey, AgentKeys
 from sandbox_server.drivers.credentials.names import is_owner
 from sandbox_server.features.auth.credentials import KEY_SCOPES
@@ -64,7 +64,7 @@ class AgentKeyList:
         if call.caller.lanes is not None:
             raise PermissionDenied("a token that names lanes makes no keys, which would be for all of them")
         scopes = KEY_SCOPES & call.caller.scopes
-        key, text = await asyncio.to_thread(
+        key, text = await in_access_thread(
             self._keys.create, scopes, self._seconds(request.ttl, call), caller=call.caller.name, label=request.label
         )
         return NewAgentKey(**_described(key).model_dump(), key=text)
@@ -80,7 +80,7 @@ class AgentKeyList:
 
         In the place of the key that is there from the start, the container's next start makes another, or takes the setting's again.
         """
-        await asyncio.to_thread(self._keys.revoke, request.key_id)
+        await in_access_thread(self._keys.revoke, request.key_id)
 
     def _seconds(self, wished: float, call: Call) -> float:
         """Return the lifetime: a token's bearer leaves nothing behind that outlives the token. The owner may."""

@@ -12,6 +12,7 @@ from pydantic import Field
 from sandbox_server.core import Call, Caller, Failure, InvalidArgument, Model, PermissionDenied, Reply, Scope, Unauthenticated, operation
 from sandbox_server.core.errors import HeldByHuman, left_to_people
 from sandbox_server.core.identity import CALLER, EXPIRES, HANDOFF
+from sandbox_server.core.tasks import in_access_thread
 from sandbox_server.drivers.credentials.grants import Grant, is_prefix
 from sandbox_server.drivers.credentials.names import GUEST, bearer_of, is_guest
 from sandbox_server.drivers.credentials.tickets import Tickets
@@ -126,7 +127,8 @@ class Auth:
             person=person,
             handoff=handoff,
         )
-        ticket = await asyncio.to_thread(self._tickets.create, grant, ttl, request.uses, maker=call.caller.name, person=call.caller.person)
+        run = in_access_thread if caller.decides else asyncio.to_thread  # what programs make waits for no place of people's
+        ticket = await run(self._tickets.create, grant, ttl, request.uses, maker=caller.name, person=caller.person)
         return Ticket(ticket=ticket, expires_in=math.ceil(ttl))
 
     @operation("DELETE /v1/session", scope="any")
@@ -190,7 +192,7 @@ class Auth:
             )
         scopes = identity.grant.scopes & {"code"}
         grant = replace(identity.grant, caller=_caller_on_preview(identity), scopes=scopes, prefix="/", port=original.port)
-        ticket = await asyncio.to_thread(self._tickets.create, grant, self._settings.ticket_ttl, person=identity.person)
+        ticket = await in_access_thread(self._tickets.create, grant, self._settings.ticket_ttl, person=identity.person)
         return Reply({}, status=401, headers={"X-Sandbox-Redirect": f"{address}{'&' if '?' in address else '?'}ticket={ticket}"})
 
     def _sign_in(self, identity: Identity, original: Original) -> dict[str, str]:

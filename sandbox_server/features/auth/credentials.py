@@ -1,6 +1,5 @@
 """Identifies the caller by the credentials of a request, which are tried in a fixed order."""
 
-import asyncio
 import hashlib
 import hmac
 import secrets
@@ -12,6 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from sandbox_server.core import ALL_SCOPES, Unauthenticated
+from sandbox_server.core.tasks import in_access_thread
 from sandbox_server.drivers.credentials.agent_keys import AgentKeys
 from sandbox_server.drivers.credentials.grants import Grant, Seal
 from sandbox_server.drivers.credentials.keyring import Keyring
@@ -173,7 +173,7 @@ class Credentials:
 
     async def _by_ticket(self, original: Original) -> Identity | None:
         for ticket in filter(is_ticket, original.values("ticket")):
-            grant = await asyncio.to_thread(self._tickets.redeem, ticket, original.path)
+            grant = await in_access_thread(self._tickets.redeem, ticket, original.path)
             if grant is not None and (grant.expires is None or grant.expires > self._now()) and self._holds(grant):
                 return Identity(_introduced(grant, original), "ticket")
         return None

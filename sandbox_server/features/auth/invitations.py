@@ -1,6 +1,5 @@
 """Invitations: links that let another person in, to watch or to control."""
 
-import asyncio
 import secrets
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from sandbox_server.core import Call, Model, NotFound, PermissionDenied, operation
 from sandbox_server.core.identity import EXPIRES, HANDOFF
+from sandbox_server.core.tasks import in_access_thread
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.invitation import Invitation
 from sandbox_server.drivers.credentials.names import GUEST, MAX_GUEST_CHARS, bearer_of, guest_of
@@ -93,7 +93,7 @@ class Invitations:
         made = Invitation(f"i-{secrets.token_hex(6)}", call.caller.name, request.name, request.uses, now)
         guest = bearer_of(GUEST if request.name is None else guest_of(request.name))
         grant = Grant(guest, scopes, expires=ends, person=True, handoff=handoff)
-        ticket = await asyncio.to_thread(
+        ticket = await in_access_thread(
             self._tickets.create, grant, ttl, request.uses, maker=call.caller.name, person=call.caller.person, invitation=made
         )
         state = _state(OpenInvitation(made, scopes, request.uses, now + ttl))
@@ -111,11 +111,11 @@ class Invitations:
         Who came by it before stays; `DELETE /v1/sessions/{name}` signs a person out.
         """
         known = {each.invitation.id for each in await self._open(call)}
-        if request.id not in known or not await asyncio.to_thread(self._tickets.withdraw, request.id):
+        if request.id not in known or not await in_access_thread(self._tickets.withdraw, request.id):
             raise NotFound(f"there is no open invitation {request.id!r}", id=request.id)
 
     async def _open(self, call: Call) -> list[OpenInvitation]:
-        found = await asyncio.to_thread(self._tickets.invitations)
+        found = await in_access_thread(self._tickets.invitations)
         return [each for each in found if call.caller.may("admin") or each.invitation.maker == call.caller.name]
 
 

@@ -14,7 +14,7 @@ from typing import Literal, Self
 from sandbox_server.core import Caller, Failure, Tasks, Unavailable
 from sandbox_server.core.control import ON_SCREEN, Holding, Reach
 from sandbox_server.core.receipt import Receipt
-from sandbox_server.core.tasks import in_thread
+from sandbox_server.core.tasks import ACCESS, in_thread
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.control import lease_state_machine as machine
 from sandbox_server.features.control.lease_change import LeaseChange
@@ -335,7 +335,7 @@ class LeaseKeeper:
     async def _run_hooks(self, *, starting: bool = False) -> None:
         """Make everything keep to what holds now, in the order of changes; what is not there yet when this starts is told when it comes."""
         async with self._revoking:
-            await in_thread(self._write)
+            await in_thread(self._write, executor=ACCESS)
             for hook in self._hooks:
                 try:
                     async with asyncio.timeout(HOOK_SECONDS):

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox_server.core import Tasks
+from sandbox_server.core.quota import owner_of
 from sandbox_server.drivers.credentials.grants import Grant
 from sandbox_server.drivers.credentials.names import bearer_of, invited_by
 from sandbox_server.drivers.credentials.tickets import Tickets
@@ -33,11 +34,15 @@ class HandoffLinks:
         await self._tasks.close()
 
     def make(self, handoff: Handoff) -> str | None:
-        """Make a link that works once, with the scopes to see and to control, valid until the deadline at most."""
+        """Make a link that works once, with the scopes to see and to control, valid until the deadline at most.
+
+        The links of one asker's requests count together. They make room for whoever has fewer tickets. Raises ResourceExhausted.
+        """
         if self._base is None:
             return None
         grant = Grant(bearer_of(invited_by(handoff.id)), SCOPES, expires=handoff.deadline_at, handoff=handoff.id)
-        ticket = self._tickets.create(grant, max(1.0, handoff.deadline_at - time.time()), person=True)
+        maker = f"for {owner_of(handoff.asked_by, person=False)}"
+        ticket = self._tickets.create(grant, max(1.0, handoff.deadline_at - time.time()), maker=maker, person=True)
         return f"{self._base.rstrip('/')}/view?ticket={ticket}"
 
     def kept(self, handoff: Handoff) -> None:

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, quote
 from sandbox_server import patterns
 from sandbox_server.core import Body, Call, Caller, InvalidArgument, Model, PermissionDenied, Reply, Unauthenticated, operation
 from sandbox_server.core.identity import ALL_SCOPES
+from sandbox_server.core.rate_limit import RateLimit
 from sandbox_server.drivers.workload_identity.audiences import AudienceRules
-from sandbox_server.drivers.workload_identity.rate_limit import RateLimit
 from sandbox_server.drivers.workload_identity.token_endpoint import ACCESS_TOKEN_TYPE, GRANT, JWT_TYPE
 from sandbox_server.drivers.workload_identity.token_issuer import TokenIssuer
 

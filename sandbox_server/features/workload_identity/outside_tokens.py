@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pydantic import Field
 
 from sandbox_server.core import Call, Model, NotFound, Reply, operation
-from sandbox_server.drivers.workload_identity.rate_limit import RateLimit
+from sandbox_server.core.rate_limit import RateLimit
 from sandbox_server.drivers.workload_identity.token_endpoint import OutsideToken, TokenEndpoint
 from sandbox_server.drivers.workload_identity.token_issuer import TokenIssuer
 

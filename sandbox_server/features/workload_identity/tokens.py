@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from sandbox_server.core import Call, Model, Reply, operation
+from sandbox_server.core.rate_limit import RateLimit
 from sandbox_server.drivers.workload_identity.audiences import AudienceRules
 from sandbox_server.drivers.workload_identity.binding import BindingStore
-from sandbox_server.drivers.workload_identity.rate_limit import RateLimit
 from sandbox_server.drivers.workload_identity.token_issuer import IssuedToken, TokenIssuer
 
 TOKENS_AT_ONCE = 30
@@ -70,7 +70,7 @@ class TokenDesk:
 
 def token_rate() -> RateLimit:
     """Return the rate of tokens that one program gets."""
-    return RateLimit("tokens", TOKENS_AT_ONCE, TOKENS_PER_SECOND)
+    return RateLimit("tokens: keep one until it ends", TOKENS_AT_ONCE, TOKENS_PER_SECOND)
 
 
 class IdentityTokens:

@@ -18,6 +18,7 @@ from sandbox_server.features.control.lease_keeper import LeaseKeeper
 from sandbox_server.features.control.lease_listeners import LeaseListeners
 from tests.controls import driving
 from tests.event_types import assert_declared
+from tests.threads import no_thread_is_free
 
 pytestmark = pytest.mark.anyio
 
@@ -332,3 +333,9 @@ async def test_a_program_answers_no_request_but_its_own_whatever_its_scopes(call
     await calls.refuse(AGENT, "key")
     await calls.refuse(replace(AGENT, owner=True), "bob")
     assert (await calls.state()).requests == []
+
+
+async def test_a_person_takes_and_freezes_while_no_thread_is_free(calls: Calls) -> None:
+    async with no_thread_is_free():
+        assert (await calls.ask(ANN, "take")).holder == "ann"
+        assert (await calls.ask(ANN, "freeze")).state == "frozen"

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_server.drivers.credentials.tickets import Tickets
+from sandbox_server.core import ResourceExhausted
+from sandbox_server.drivers.credentials.grants import Grant
+from sandbox_server.drivers.credentials.tickets import MAX_OUTSTANDING, Tickets
 from sandbox_server.features.handoff.handoff import Handoff
-from sandbox_server.features.handoff.sign_in_links import HandoffLinks
+from sandbox_server.features.handoff.sign_in_links import SCOPES, HandoffLinks
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -82,3 +84,15 @@ async def test_with_the_end_of_the_request_who_came_by_its_links_is_out(links: H
 async def test_without_an_address_there_is_no_link(tickets: Tickets, ended: Ended) -> None:
     async with HandoffLinks(tickets, None, ended) as links:
         assert links.make(OPEN) is None
+
+
+async def test_the_links_of_one_asker_make_room_for_a_person_and_take_no_others(links: HandoffLinks, tickets: Tickets) -> None:
+    theirs = tickets.create(Grant("ann#1", SCOPES, person=True), 600, maker="ann", person=True)
+    made = [OPEN.model_copy(update={"id": f"h-{number:012d}", "asked_by": f"agent#{number}"}) for number in range(MAX_OUTSTANDING)]
+    for each in made[:-1]:
+        links.make(each)
+    with pytest.raises(ResourceExhausted):
+        links.make(made[-1])
+    mine = tickets.create(Grant("ben#1", SCOPES, person=True), 600, maker="ben", person=True)
+    assert tickets.redeem(theirs, "/view")
+    assert tickets.redeem(mine, "/view")

@@ -28,7 +28,7 @@ class RateLimit:
         everyone = self._filled(self._all, 4, now)
         if min(own, everyone) < 1:
             wait = (1 - own) / self._per_second if own < 1 else (1 - everyone) / (4 * self._per_second)
-            raise ResourceExhausted(f"too many {self._what}: keep one until it ends", retry_after=wait)
+            raise ResourceExhausted(f"too many {self._what}", retry_after=wait)
         self._buckets[caller] = (own - 1, now)
         self._buckets.move_to_end(caller)
         if len(self._buckets) > MAX_CALLERS:

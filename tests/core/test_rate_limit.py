@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox_server.core.errors import ResourceExhausted
-from sandbox_server.drivers.workload_identity.rate_limit import MAX_CALLERS, RateLimit
+from sandbox_server.core.rate_limit import MAX_CALLERS, RateLimit
 
 
 class Clock:
