@@ -24,6 +24,7 @@ class ControlParts:
     """The lease, and what enforces it."""
 
     keeper: LeaseKeeper
+    calls: CallsInFlight
     lease: ControlLease
     guard: ControlGuard
     visibility: VisibilityGuard
@@ -57,4 +58,4 @@ def build_control(
     entries = LeaseEntries(recorder.journal, keeper, recorder.inputs, recorder.redaction)
     lease = ControlLease(keeper, owner, pause)
     part = ProductPart((lease, InputStreams(keeper)), (entries, *browser, keeper))
-    return ControlParts(keeper, lease, ControlGuard(keeper, calls), VisibilityGuard(keeper, calls), part)
+    return ControlParts(keeper, calls, lease, ControlGuard(keeper, calls), VisibilityGuard(keeper, calls), part)

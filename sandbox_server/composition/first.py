@@ -49,7 +49,7 @@ def build_first(settings: Settings, *, new: bool = False) -> First:
     control.set(build_control(JsonFile(settings.paths.control), settings.control, owner, recorder, ProgramPause(machine.box)))
     keeper = control.get().keeper
     handoffs = build_handoff_queue(machine, keeper, recorder, receipts)
-    work = build_work(machine, keeper, recorder, new=new)
+    work = build_work(machine, control.get(), recorder, new=new)
     work.activity.follow_handoffs(lambda: bool(handoffs.queue.listed("open")))
     return First(
         machine=machine,

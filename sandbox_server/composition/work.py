@@ -7,6 +7,7 @@ from functools import partial
 from sandbox_server import __version__
 from sandbox_server.composition.activity import Activity
 from sandbox_server.composition.container_environ import container_environ
+from sandbox_server.composition.control import ControlParts
 from sandbox_server.composition.machine import MachineParts
 from sandbox_server.composition.part import ProductPart
 from sandbox_server.composition.recorder import FlightRecorder
@@ -69,8 +70,9 @@ class Work:
     part: ProductPart
 
 
-def build_work(machine: MachineParts, keeper: LeaseKeeper, recorder: FlightRecorder, *, new: bool) -> Work:
+def build_work(machine: MachineParts, control: ControlParts, recorder: FlightRecorder, *, new: bool) -> Work:
     """Make them. `new`: this is the first server process since the container started."""
+    keeper = control.keeper
     settings, processes, files, paths = machine.settings, machine.processes, machine.files, machine.settings.paths
     bash = Bash(
         processes,
@@ -90,7 +92,7 @@ def build_work(machine: MachineParts, keeper: LeaseKeeper, recorder: FlightRecor
     activity = Activity()
     activity.follow_commands(lambda: bash.busy, lambda: sessions.busy)
     states = build_states(machine, keeper, recorder, sessions)
-    box = build_box(machine, keeper, sessions, activity, states, new=new)
+    box = build_box(machine, control, sessions, activity, states, new=new)
     features: tuple[Feature, ...] = (
         Sandbox(
             machine.toolbox,
@@ -143,16 +145,24 @@ class BoxParts:
 
 
 def build_box(
-    machine: MachineParts, keeper: LeaseKeeper, sessions: ShellSessions, activity: Activity, states: CheckpointStates, *, new: bool
+    machine: MachineParts, control: ControlParts, sessions: ShellSessions, activity: Activity, states: CheckpointStates, *, new: bool
 ) -> BoxParts:
     """Make them. The box is not suspended while anything is active or a person is there."""
-    box, settings = machine.box, machine.settings.box
+    box, settings, keeper = machine.box, machine.settings.box, control.keeper
     renewal = Renewal(box, sessions, renewed=keeper.forget_paused)
-    checkpoints = Checkpoints(box, renewal, quota=settings.checkpoint_quota, announce=keeper.announce, states=states)
+    quota, give_way = settings.checkpoint_quota, control.calls.give_way
+    checkpoints = Checkpoints(box, renewal, quota=quota, announce=keeper.announce, states=states, give_way=give_way)
     when = settings.checkpoint_before if machine.isolation.level == "box" else "never"
     automatic = AutomaticCheckpoints(checkpoints, when=when, busy=activity.busy, holding=lambda: keeper.holding)
     activity.follow_people(lambda: keeper.holding.state == "human", lambda: bool(keeper.viewers))
-    suspension = Suspension(box, idle_seconds=settings.idle_suspend, busy=activity.active, messages=machine.owner.messages, running=new)
+    suspension = Suspension(
+        box,
+        idle_seconds=settings.idle_suspend,
+        busy=activity.active,
+        messages=machine.owner.messages,
+        holding=lambda: keeper.holding,
+        running=new,
+    )
     features: tuple[Feature, ...] = (
         checkpoints,
         CheckpointArchives(box, quota=settings.checkpoint_quota, spool=machine.settings.paths.spool),

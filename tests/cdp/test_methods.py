@@ -11,8 +11,8 @@ from sandbox_server.cdp.methods import METHODS, effect_of, read
 
 PROTOCOL = Path(os.environ.get("DEVTOOLS_PROTOCOL", "/opt/tandem/devtools-protocol.json"))
 
-UNBOUNDED = {"isRegex"}
-"""Nothing ends an expression that backtracks in a page, so with one it acts."""
+UNBOUNDED = {"isRegex", "captureBeyondViewport"}
+"""Nothing ends an expression that backtracks in a page, and a picture beyond the viewport lays the page out anew: with one it acts."""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,11 @@ def test_no_method_that_looks_has_got_another_parameter(described: dict[str, set
 def test_nothing_that_runs_what_a_client_wrote_only_looks() -> None:
     running = {"Runtime.evaluate", "Runtime.callFunctionOn", "Debugger.evaluateOnCallFrame", "DOM.performSearch", "DOM.querySelectorAll"}
     assert {effect_of(name) for name in running} == {"acts"}
+
+
+def test_nothing_that_holds_a_page_up_or_lays_it_out_anew_only_looks() -> None:
+    assert {effect_of(f"{name}") for name in ("HeapProfiler.takeHeapSnapshot", "LayerTree.profileSnapshot", "Page.printToPDF")} == {"acts"}
+    assert "captureBeyondViewport" not in METHODS["Page.captureScreenshot"].parameters
 
 
 def test_what_reaches_past_the_pages_is_refused() -> None:

@@ -4,6 +4,7 @@ import io
 import json
 import tarfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -94,6 +95,37 @@ def test_a_program_ends_no_desktop_that_a_person_holds(attacked: Sandbox) -> Non
             assert attacked.request("POST", path, json={"mode": "stop"}).status_code == 423, (reach, path)
         person.control("release")
     assert attacked.request("POST", "/v1/box/restart").status_code == 200
+
+
+@pytest.mark.parametrize("mode", ["auto", "live", "stop"])
+def test_a_program_stops_no_desktop_that_a_person_holds_for_a_moment(attacked: Sandbox, mode: str) -> None:
+    person = Person(attacked)
+    for reach in ("gui", "cdp", "shell"):
+        person.control("take", scope=[reach])
+        refused = attacked.request("POST", "/v1/checkpoints", json={"mode": mode})
+        assert (refused.status_code, attacked.request("POST", "/v1/resume").status_code) == (423, 423), (reach, refused.text)
+        person.control("release")
+    assert attacked.request("POST", "/v1/resume").status_code == 200
+
+
+def workers_of(sandbox: Sandbox) -> set[str]:
+    """The process ids of the box daemon and of what it has forked."""
+    return set(sandbox.exec("pgrep", "-f", "sandbox_server box").stdout.split())
+
+
+def test_a_checkpoint_that_is_copied_ends_when_a_person_takes_control(attacked: Sandbox) -> None:
+    bash(attacked, "mkdir -p ~/many && cd ~/many && for i in $(seq 20000); do echo $i > $i; done; sync; (sleep 300 &) >/dev/null 2>&1")
+    before = attacked.request("GET", "/v1/checkpoints").json()["data"]["checkpoints"]
+    person = Person(attacked)
+    daemons = workers_of(attacked)
+    with ThreadPoolExecutor(1) as pool:
+        making = pool.submit(attacked.request, "POST", "/v1/checkpoints", json={"mode": "live"})
+        until(lambda: workers_of(attacked) - daemons)
+        person.control("take", scope=["gui"])
+        ended = making.result()
+    assert ended.status_code == 423 and "interrupted" in ended.json()["message"], ended.text
+    assert attacked.request("GET", "/v1/checkpoints").json()["data"]["checkpoints"] == before
+    person.control("release")
 
 
 def test_the_context_is_told_after_everything_was_removed(attacked: Sandbox) -> None:

@@ -45,7 +45,7 @@ class AutomaticCheckpoints:
             _log.warning("no checkpoint was made before %s: a person has control", called.name)
             return
         try:
-            await self._checkpoints.keep(f"before {called.name}", call.caller.name)
+            await self._checkpoints.keep(f"before {called.name}", call.caller)
             await self._checkpoints.prune_checkpoints(PruneRequest(keep=KEPT))
         except Failure as failure:
             _log.warning("no checkpoint could be made before %s: %s", called.name, failure)

@@ -1,12 +1,13 @@
 """Checkpoints: states of the box's files to come back to, whatever was done since."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, cast
 
 from pydantic import Field
 
 from sandbox_server.core import Call, Caller, Model, ResourceExhausted, operation
 from sandbox_server.core.control import Reach
+from sandbox_server.core.dispatch import Proceed
 from sandbox_server.drivers.box.client import LONG_SECONDS, BoxClient
 from sandbox_server.features.box.announcement import Announce, announce_nothing, told_of
 from sandbox_server.features.box.checkpoint_state import CheckpointStates
@@ -42,6 +43,8 @@ class Checkpoint(Model):
 
 
 type Mode = Literal["auto", "live", "stop"]
+type GiveWay = Callable[[Caller, Sequence[Reach], Proceed], Awaitable[object]]
+"""Runs what ends as soon as a person takes any of what the caller acts on."""
 
 
 class CheckpointCreateRequest(Model):
@@ -54,11 +57,6 @@ class CheckpointCreateRequest(Model):
     mode: Mode = "auto"
     """`live` copies what changed since the last checkpoint while programs go on, and lets them stand still for the end of it. `stop` stops
     every program and copies nothing. `auto` is `live`, unless nothing runs."""
-
-    @property
-    def acts(self) -> tuple[Reach, ...]:
-        """What it acts on: stopping programs stops the desktop's, too."""
-        return ENDS if self.mode == "stop" else ()
 
 
 class CheckpointCreated(Model):
@@ -221,8 +219,16 @@ def _created(made: Mapping[str, Any]) -> CheckpointCreated:
     return CheckpointCreated.model_validate({**made, **told})
 
 
+async def to_its_end(_: Caller, __: Sequence[Reach], proceed: Proceed) -> object:
+    """Give way to nobody."""
+    return await proceed()
+
+
 class Checkpoints:
-    """Makes checkpoints and goes back to them; `quota` is how many bytes they may take together. `announce` tells whoever watches."""
+    """Makes checkpoints and goes back to them; `quota` is how many bytes they may take together. `announce` tells whoever watches.
+
+    A copy of a box that runs may `give_way`: programs stand still at its end, a person's on the desktop too.
+    """
 
     tag = "checkpoints"
 
@@ -234,27 +240,29 @@ class Checkpoints:
         quota: int,
         announce: Announce = announce_nothing,
         states: CheckpointStates | None = None,
+        give_way: GiveWay = to_its_end,
     ) -> None:
+        self._give_way = give_way
         self._states = states
         self._announce = announce
         self._box = box
         self._renewal = renewal
         self._quota = quota
 
-    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create")
+    @operation("POST /v1/checkpoints", scope="shell", tool="checkpoint_create", acts=ENDS)
     async def create_checkpoint(self, request: CheckpointCreateRequest, call: Call) -> CheckpointCreated:
         """Keep the state of the box's files. Programs go on, and stand still for a moment.
 
         What changed since the last checkpoint is copied while they go on. They stand still for what changed meanwhile, so that all of it
         is of one moment; files that programs were writing are as after a power cut. It takes room on the disk for the copy, where the
-        filesystem cannot share it. The mode `stop` needs none and stops every program, the browser among them; it is refused while a
-        person holds the screen, the pages or the shells. Beside files it keeps shells, tabs and which programs ran. Raises 429 where the
-        quota is used up or the disk has no room.
+        filesystem cannot share it. The mode `stop` needs none and stops every program, the browser among them. As the desktop stands still
+        in each mode, it is refused while a person holds the screen, the pages or the shells, and ends when one takes them. Beside files it
+        keeps shells, tabs and which programs ran. Raises 429 where the quota is used up or the disk has no room.
         """
         await self._check_quota()
         asked = {"label": request.label, "parent": request.parent, "who": call.caller.name, "mode": request.mode}
         state = await self._states.note() if self._states else None
-        made = await (self._renewal.renew if request.mode == "stop" else self._renewal.capture)("checkpoint", **asked)
+        made = await (self._renewal.renew("checkpoint", **asked) if request.mode == "stop" else self._capture(call.caller, asked))
         if self._states and state:
             await self._states.keep(made["checkpoint"]["id"], state)
         self._tell("checkpoint:made", call.caller, request.label, made["stopped"])
@@ -329,12 +337,16 @@ class Checkpoints:
         await self._box.ask("remove", checkpoint=checkpoint)
         return True
 
-    async def keep(self, label: str, who: str) -> None:
+    async def keep(self, label: str, caller: Caller) -> None:
         """Make an automatic checkpoint where anything has changed; the oldest go where they use up the quota."""
         if await self._taken() >= self._quota:
             await self.prune_checkpoints(PruneRequest(keep=0))
         await self._check_quota()
-        await self._renewal.capture("checkpoint", label=label[:MAX_LABEL], who=who, why="before_risk", if_changed=True)
+        await self._capture(caller, {"label": label[:MAX_LABEL], "who": caller.name, "why": "before_risk", "if_changed": True})
+
+    async def _capture(self, caller: Caller, asked: Mapping[str, Any]) -> dict[str, Any]:
+        made = await self._give_way(caller, ENDS, lambda: self._renewal.capture("checkpoint", **asked))
+        return cast("dict[str, Any]", made)
 
     def _tell(self, kind: str, caller: Caller, what: str, stopped: Sequence[Mapping[str, Any]]) -> None:
         """Tell whoever watches what was done, and what it stopped."""

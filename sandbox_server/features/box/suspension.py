@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from sandbox_server.core import Call, Failure, Model, Tasks, operation
+from sandbox_server.core import Call, Caller, Failure, Model, Tasks, operation
+from sandbox_server.core.control import Holding
 from sandbox_server.core.dispatch import Proceed
 from sandbox_server.core.operation import Operation
 from sandbox_server.drivers.box.client import BoxClient
@@ -35,7 +36,8 @@ class Suspension:
     """Suspends the box when asked or when nothing happens, and resumes it for whoever needs it; an asynchronous context manager.
 
     `idle_seconds` 0 never suspends by itself. `busy` tells of work that goes on without a request, `messages` counts what came
-    past the API. `running`: the box is a new one, which nobody has suspended yet.
+    past the API. `holding` is who may act now: what a person who drives has suspended, no program resumes.
+    `running`: the box is a new one, which nobody has suspended yet.
     """
 
     tag = "suspension"
@@ -47,12 +49,14 @@ class Suspension:
         idle_seconds: float,
         busy: Callable[[], bool],
         messages: Callable[[], Awaitable[int]],
+        holding: Callable[[], Holding] = Holding,
         running: bool = False,
     ) -> None:
         self._box = box
         self._idle_seconds = idle_seconds
         self._busy = busy
         self._messages = messages
+        self._holding = holding
         self._counted = 0
         self._suspended: bool | None = None if box.isolation.level == "box" and not running else False
         """None: it may be, since before this process started, or in a moment."""
@@ -73,7 +77,7 @@ class Suspension:
     async def suspend(self) -> SuspendState:
         """Stop every process in the box where it is, the desktop's too. Any request that needs the box resumes it.
 
-        Refused while a person holds the screen, the pages or the shells.
+        Refused while a person holds the screen, the pages or the shells. What that person suspends, a program does not resume.
         """
         async with self._lock:
             self._suspended = None  # who comes meanwhile resumes it afterwards
@@ -81,9 +85,9 @@ class Suspension:
             self._suspended = True
         return SuspendState(state="suspended", processes=done["processes"])
 
-    @operation("POST /v1/resume", scope="shell")
+    @operation("POST /v1/resume", scope="shell", acts=ENDS)
     async def resume(self) -> SuspendState:
-        """Let the box go on."""
+        """Let the box go on. Refused while a person holds the screen, the pages or the shells."""
         await self._resume()
         return await self._state()
 
@@ -96,14 +100,14 @@ class Suspension:
         status = await self._box.ask("status")
         return SuspendState(state="suspended" if status["frozen"] else "running", processes=status["processes"])
 
-    async def guard(self, called: Operation, _: BaseModel | None, __: Call, proceed: Proceed) -> object:
+    async def guard(self, called: Operation, _: BaseModel | None, call: Call, proceed: Proceed) -> object:
         """Guard: resume the box for whoever needs it, and note that somebody does."""
         if not _needs_box(called):
             return await proceed()
         self._calls += 1
         try:
             if self._suspended is not False:
-                await self._resume()
+                await self._resume_for(call.caller)
             return await proceed()
         finally:
             self._calls -= 1
@@ -123,6 +127,17 @@ class Suspension:
 
     def _is_active(self) -> bool:
         return self.in_use or self._busy()
+
+    async def _resume_for(self, caller: Caller) -> None:
+        """Resume the box for who needs it. Raises HeldByHuman for a program while a person drives who left it suspended."""
+        holding = self._holding()
+        if holding.state != "human" or holding.admits_all(caller, ENDS):
+            await self._resume()
+            return
+        async with self._lock:
+            if (await self._box.ask("status"))["frozen"]:
+                raise holding.refusal()
+            self._suspended = False
 
     async def _resume(self) -> None:
         async with self._lock:

@@ -39,6 +39,10 @@ class CallsInFlight:
         """Run a call that acts; raises HeldByHuman with the outcome `unknown` if it is interrupted."""
         if not INTERRUPTED.issuperset(reaches):
             return await proceed()
+        return await self.give_way(caller, reaches, proceed)
+
+    async def give_way(self, caller: Caller, reaches: Sequence[Reach], proceed: Proceed) -> object:
+        """Run what ends as soon as its caller loses any of `reaches`; raises HeldByHuman with the outcome `unknown` then."""
         return await self._run(_Call(caller, start_task(proceed()), acts=reaches))
 
     async def show(self, caller: Caller, proceed: Proceed) -> object:

@@ -1,6 +1,10 @@
+import asyncio
+
 import pytest
 
-from sandbox_server.core import ResourceExhausted
+from sandbox_server.core import HeldByHuman, ResourceExhausted
+from sandbox_server.core.control import Holding, Reach
+from sandbox_server.core.operation import operations
 from sandbox_server.features.box.checkpoints import (
     CheckpointCreateRequest,
     CheckpointDiffRequest,
@@ -11,6 +15,7 @@ from sandbox_server.features.box.checkpoints import (
     PruneRequest,
 )
 from sandbox_server.features.box.renewal import Renewal
+from sandbox_server.features.control.calls_in_flight import CallsInFlight
 from tests.features.box.conftest import CALL, FakeBox, FakeShells
 
 pytestmark = pytest.mark.anyio
@@ -46,9 +51,31 @@ async def test_a_live_checkpoint_says_how_long_programs_stood_still_and_opens_no
     assert shells.opened_with == []
 
 
-@pytest.mark.parametrize(("mode", "acts"), [("auto", ()), ("live", ()), ("stop", ("shell", "gui", "cdp"))])
-def test_only_one_that_stops_programs_acts_on_what_a_person_may_hold(mode: str, acts: tuple[str, ...]) -> None:
-    assert CheckpointCreateRequest.model_validate({"mode": mode}).acts == acts
+async def test_one_of_any_mode_acts_on_what_a_person_may_hold(checkpoints: Checkpoints) -> None:
+    acts = {each.spec.name: each.spec.acts for each in operations(checkpoints)}
+    assert acts["create_checkpoint"] == acts["restore_checkpoint"] == ("shell", "gui", "cdp")
+
+
+@pytest.mark.parametrize("taken", ["gui", "cdp", "shell"])
+async def test_a_copy_of_a_box_that_runs_ends_as_soon_as_a_person_takes_anything(daemon: FakeBox, renewal: Renewal, taken: Reach) -> None:
+    calls, copying = CallsInFlight(), asyncio.Queue[None]()
+
+    async def copy(_: str, **__: object) -> dict[str, object]:
+        copying.put_nowait(None)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    renewal.capture = copy  # type: ignore[method-assign, assignment]
+    daemon.answers["list"] = {"head": None, "checkpoints": []}
+    checkpoints = Checkpoints(daemon, renewal, quota=20, give_way=calls.give_way)
+    asked = asyncio.create_task(checkpoints.create_checkpoint(CheckpointCreateRequest(), CALL))
+    automatic = asyncio.create_task(checkpoints.keep("before rm", CALL.caller))
+    for _ in (asked, automatic):
+        await copying.get()
+    await calls.interrupt(Holding(2, "human", "ann", frozenset({taken})))
+    for each in (asked, automatic):
+        with pytest.raises(HeldByHuman, match="ann has control"):
+            await each
 
 
 async def test_whoever_watches_is_told_who_made_or_restored_one_and_what_stopped(daemon: FakeBox, renewal: Renewal) -> None:

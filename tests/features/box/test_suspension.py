@@ -1,9 +1,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
-from sandbox_server.core import Conflict, Unavailable, operation
+from sandbox_server.core import Caller, Conflict, HeldByHuman, Unavailable, operation
+from sandbox_server.core.control import Holding
 from sandbox_server.core.operation import Operation, operations
 from sandbox_server.features.box.suspension import Suspension
 from tests.features.box.conftest import CALL, FakeBox
@@ -207,3 +209,30 @@ async def test_whoever_comes_while_messages_are_counted_keeps_the_box_awake(daem
     assert await looking < 3600
     end.set()
     await lasting
+
+
+async def test_what_a_person_who_drives_has_suspended_is_resumed_by_that_person_alone(daemon: FakeBox) -> None:
+    daemon.answers["status"] = {"frozen": True, "processes": 3}
+    holding = Holding(2, "human", "ann", frozenset({"gui"}))
+    suspension = Suspension(daemon, idle_seconds=0, busy=lambda: False, messages=no_messages, holding=lambda: holding)
+    await suspension.suspend()
+    with pytest.raises(HeldByHuman, match="ann has control"):
+        await call(suspension, WORK)
+    assert "thaw" not in daemon.operations()
+    await suspension.guard(WORK, None, replace(CALL, caller=Caller("ann", person=True)), lambda: asyncio.sleep(0))
+    await call(suspension, WORK)
+    assert daemon.operations().count("thaw") == 1
+
+
+async def test_while_a_person_drives_a_program_needs_no_leave_for_a_box_that_runs(daemon: FakeBox) -> None:
+    daemon.answers["status"] = {"frozen": False, "processes": 3}
+    holding = Holding(2, "human", "ann", frozenset({"gui"}))
+    suspension = Suspension(daemon, idle_seconds=0, busy=lambda: False, messages=no_messages, holding=lambda: holding)
+    await call(suspension, WORK)
+    await call(suspension, WORK)
+    assert daemon.operations() == ["status"]
+
+
+def test_suspending_and_resuming_act_on_what_a_person_may_hold(daemon: FakeBox) -> None:
+    acts = {each.spec.name: each.spec.acts for each in operations(made(daemon))}
+    assert acts == {"suspend": ("shell", "gui", "cdp"), "resume": ("shell", "gui", "cdp"), "suspension_state": ()}

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from sandbox_server import patterns
 from sandbox_server.core import Blob, Model, Reply, TooLarge, operation
+from sandbox_server.core.control import Reach
 from sandbox_server.drivers.browser import script_results
 from sandbox_server.drivers.browser.article import Readable
 from sandbox_server.drivers.browser.elements import ElementIndex
@@ -58,6 +59,11 @@ class PageScreenshotRequest(Targeted):
     """Only the first element that matches."""
     index: Index | None = None
     """Only the element of this index of `get_elements`."""
+
+    @property
+    def acts(self) -> tuple[Reach, ...]:
+        """What it acts on: the page is scrolled to an element, and laid out anew for the whole page."""
+        return ("cdp",) if self.full_page or self.index is not None else super().acts
 
 
 class HtmlRequest(Targeted):

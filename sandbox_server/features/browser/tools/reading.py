@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sandbox_server.core import Blob, Model, Reply, operation
+from sandbox_server.core.control import Reach
 from sandbox_server.drivers.browser import script_results
 from sandbox_server.drivers.browser.scripts import script
 from sandbox_server.drivers.browser.session import BrowserSession
@@ -42,6 +43,16 @@ class ScreenshotCall(Targeted):
     """Only the element of this index."""
     fullPage: bool = False  # noqa: N815 - the name that agents know
     """The whole page instead of its visible part."""
+
+    @property
+    def acts(self) -> tuple[Reach, ...]:
+        """What it acts on: what the same picture of the page does."""
+        return self.picture.acts
+
+    @property
+    def picture(self) -> PageScreenshotRequest:
+        """The same request of the page's operation."""
+        return PageScreenshotRequest(full_page=self.fullPage, **self.model_dump(exclude={"name", "fullPage"}))
 
 
 class Link(Model):
@@ -118,6 +129,5 @@ class ReadingTools:
     @operation("GET /v1/browser/tools/screenshot", scope="browser", tool="browser_screenshot", media_type=MEDIA_TYPES)
     async def tool_screenshot(self, request: ScreenshotCall) -> Blob:
         """Take a screenshot of the page, or of one element."""
-        shared = request.model_dump(exclude={"name", "fullPage"})
-        picture: Blob = await self._reading.page_screenshot(PageScreenshotRequest(full_page=request.fullPage, **shared))
+        picture: Blob = await self._reading.page_screenshot(request.picture)
         return picture

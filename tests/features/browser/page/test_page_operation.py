@@ -3,6 +3,7 @@ import pytest
 from sandbox_server.features.browser.page.page_operation import Acting, invalid, milliseconds
 from sandbox_server.features.browser.page.reading import FindTextRequest, HtmlRequest, PageScreenshotRequest
 from sandbox_server.features.browser.page.waiting import WaitRequest
+from sandbox_server.features.browser.tools.reading import ScreenshotCall
 from tests.features.browser.driven import Pages
 
 pytestmark = pytest.mark.anyio
@@ -40,3 +41,10 @@ def test_a_request_says_what_it_does_to_dialogs_and_for_how_long() -> None:
     assert (Acting().timeout, Acting().dialog) == (10, None)
     assert milliseconds(1.5) == 1500
     assert str(invalid("key", "there is none")) == "key: there is none"
+
+
+@pytest.mark.parametrize("fields", [{"index": 0}, {"fullPage": True}, {"selector": "p"}, {"frame": "iframe"}])
+def test_a_picture_for_which_the_page_is_moved_acts_and_one_of_what_is_to_be_seen_does_not(fields: dict[str, object]) -> None:
+    page = {{"fullPage": "full_page"}.get(name, name): value for name, value in fields.items()}
+    assert PageScreenshotRequest.model_validate(page).acts == ScreenshotCall.model_validate(fields).acts == ("cdp",)
+    assert PageScreenshotRequest().acts == ScreenshotCall().acts == ()
