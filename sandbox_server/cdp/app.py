@@ -28,6 +28,7 @@ from sandbox_server.cdp.websockets import DevtoolsSessions
 from sandbox_server.core import logs
 from sandbox_server.core.control import Holding
 from sandbox_server.core.http.asgi_server import serve_on
+from sandbox_server.core.http.measured_websocket import MeasuredWebSocket
 from sandbox_server.drivers.box import desktop_root, isolation
 from sandbox_server.drivers.box.client import BoxClient
 from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
@@ -177,6 +178,7 @@ def serve(settings: Settings) -> None:
     serve_on(
         settings.paths.socket("cdp"),
         create(settings),
+        ws=MeasuredWebSocket,
         ws_max_size=MAX_FROM_BROWSER,
         ws_per_message_deflate=False,
         ws_ping_interval=PING_SECONDS,

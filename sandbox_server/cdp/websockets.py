@@ -20,8 +20,10 @@ from sandbox_server.cdp.request_decisions import RequestDecisions
 from sandbox_server.cdp.request_gate import RequestGate
 from sandbox_server.core.errors import Failure, PermissionDenied, ResourceExhausted
 from sandbox_server.core.http.app import call_of
+from sandbox_server.core.http.measured_websocket import connection_of
 from sandbox_server.core.http.response_encoding import failure_response
 from sandbox_server.core.identity import Caller
+from sandbox_server.core.quota import owner_of
 from sandbox_server.core.tasks import Tasks
 
 GOING_AWAY = 1001
@@ -145,6 +147,7 @@ class DevtoolsSessions:
         peer, outbox = await link.attach(caller, page, lane)
         try:
             await websocket.accept()
+            outbox.connect(connection_of(websocket), owner_of(caller.name, person=caller.person))
             await self._carry(websocket, link, peer, outbox)
         finally:
             link.detach(peer)
@@ -195,7 +198,9 @@ async def _gone(websocket: WebSocket) -> None:
 async def _to_client(websocket: WebSocket, outbox: Outbox) -> None:
     with suppress(WebSocketDisconnect, RuntimeError):  # already closed by the client
         while (message := await outbox.get()) is not None:
-            await websocket.send_text(message.decode())
+            text = message.decode()
+            del message  # while a client does not read, the connection's copy is the only one
+            await websocket.send_text(text)
 
 
 async def _say_goodbye(websocket: WebSocket, outbox: Outbox) -> None:

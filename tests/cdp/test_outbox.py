@@ -1,9 +1,11 @@
 """What waits for one client."""
 
+from collections.abc import Callable
+
 import anyio
 import pytest
 
-from sandbox_server.cdp.outbox import Outbox, SharedBacklog
+from sandbox_server.cdp.outbox import LITTLE_BYTES, Outbox, SharedBacklog
 
 pytestmark = pytest.mark.anyio
 
@@ -74,3 +76,61 @@ def test_what_waits_for_a_client_that_has_gone_counts_no_more() -> None:
     gone.put(b"x" * 11)
     gone.drop()
     assert not share.exceeded
+
+
+class Connection:
+    """A connection that holds as much as a test says, until it is ended."""
+
+    def __init__(self, held: int) -> None:
+        self.size = held
+        self.lost = False
+        self.grown: Callable[[], None] = lambda: None
+
+    @property
+    def held(self) -> int:
+        return 0 if self.lost else self.size
+
+    def abort(self) -> None:
+        self.lost = True
+
+
+def connected(share: SharedBacklog, caller: str, held: int) -> tuple[Outbox, Connection]:
+    outbox, connection = Outbox(share=share), Connection(held)
+    outbox.connect(connection, caller)
+    return outbox, connection
+
+
+def test_what_is_on_the_way_to_clients_that_never_read_counts_and_the_largest_of_who_has_most_goes() -> None:
+    share = SharedBacklog(10 * LITTLE_BYTES)
+    (first, one), (second, two) = connected(share, "agent", 4 * LITTLE_BYTES), connected(share, "agent", 3 * LITTLE_BYTES)
+    other, three = connected(share, "other", 5 * LITTLE_BYTES)
+    other.put(b"x")
+    assert [each.lost for each in (one, two, three)] == [True, False, False]
+    assert (first.overflowed, second.overflowed, other.overflowed) == (True, False, False)
+    assert first.closed == "the clients of programs are too slow: 4194304 bytes wait for this one"
+
+
+def test_a_message_that_grows_while_it_comes_counts_too() -> None:
+    share = SharedBacklog(10 * LITTLE_BYTES)
+    clients = [connected(share, "agent", 4 * LITTLE_BYTES) for _ in range(5)]
+    clients[0][1].grown()
+    assert sum(connection.held for _, connection in clients) <= 10 * LITTLE_BYTES
+
+
+def test_one_large_message_goes_on_and_who_holds_little_is_ended_for_nobody() -> None:
+    share = SharedBacklog(10 * LITTLE_BYTES)
+    small = [connected(share, "agent", LITTLE_BYTES - 1) for _ in range(5)]
+    large, connection = connected(share, "other", 100 * LITTLE_BYTES)
+    large.put(b"x")
+    assert not connection.lost
+    assert not any(each.lost for _, each in small)
+
+
+def test_a_client_that_was_told_to_go_counts_until_its_connection_is_lost() -> None:
+    share = SharedBacklog(10 * LITTLE_BYTES)
+    gone, lingering = connected(share, "agent", 11 * LITTLE_BYTES)
+    gone.close("the page was closed")
+    gone.drop()
+    assert share.exceeded
+    connected(share, "agent", LITTLE_BYTES)[0].put(b"x")
+    assert (lingering.lost, share.exceeded) == (True, False)

@@ -1,9 +1,10 @@
 """Many clients of one browser, each as if it were alone."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -156,6 +157,45 @@ def test_a_client_that_does_not_read_is_closed_and_stalls_nobody(shared: Browser
     code, reason = slow.until_closed()
     assert code == 1013
     assert "slow" in reason
+
+
+def silent_client(server: BrowserServer, page: str, expression: str) -> socket.socket:
+    """A client that asks for the value of an expression and reads nothing of the answer."""
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(server.socket)
+    headers = {**SCOPES, "Host": "x", "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    head = "".join(f"{name}: {value}\r\n" for name, value in (headers | {"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}).items())
+    client.sendall(f"GET /devtools/page/{page} HTTP/1.1\r\n{head}\r\n".encode())
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n"):
+        answer += client.recv(1)
+    assert answer.startswith(b"HTTP/1.1 101"), answer
+    command = json.dumps({"id": 1, "method": "Runtime.evaluate", "params": {"expression": expression, "returnByValue": True}}).encode()
+    client.sendall(bytes([0x81, 0x80 | 126, *len(command).to_bytes(2, "big"), 0, 0, 0, 0]) + command)
+    return client
+
+
+def read_of(client: socket.socket) -> int:
+    """How many bytes a client still gets, of an answer or until it is cut off."""
+    size = 0
+    client.settimeout(PATIENCE_SECONDS)
+    with suppress(ConnectionResetError):
+        while size < 24 * MIB and (piece := client.recv(MIB)):
+            size += len(piece)
+    return size
+
+
+def test_of_many_clients_that_never_read_most_are_cut_off_and_one_that_reads_goes_on(shared: BrowserServer, ann: Session, tab: str) -> None:
+    hers = ann.attach(tab)
+    with ExitStack() as stack:
+        silent = []
+        for number in range(12):
+            asked = f"window.asked = {number}; 'x'.repeat({24 * MIB})"
+            silent.append(stack.enter_context(silent_client(shared, tab, asked)))
+            until(lambda wanted=number: ann.evaluate("window.asked", hers) == wanted)
+        assert len(ann.evaluate(f"'y'.repeat({8 * MIB})", hers)) == 8 * MIB
+        whole = [size for client in silent if (size := read_of(client)) >= 24 * MIB]
+    assert len(whole) <= 4
 
 
 def test_twenty_clients_at_once_each_get_their_own_answers(shared: BrowserServer) -> None:
