@@ -23,6 +23,7 @@ from sandbox_server.core.errors import Failure, PermissionDenied, Unavailable
 from sandbox_server.core.identity import Caller
 from sandbox_server.core.tasks import Tasks, in_thread
 from sandbox_server.core.tool_allow_list import names_one
+from sandbox_server.drivers.browser.browser_client import SecretSource
 from sandbox_server.drivers.browser.chromium import LOCKED, RunningChromium
 from sandbox_server.drivers.spawn.process import LOST, Exit, Process
 from sandbox_server.timeouts import scaled
@@ -182,11 +183,12 @@ class BrowserSupervisor:
         """Whether a person may type."""
         return self.holding.state in ("human", "shared")
 
-    def _on_typed(self, value: str, was: str) -> None:
+    def _on_typed(self, value: str, was: str, origin: str) -> None:
         if self._is_person():
+            source: SecretSource = "person" if self.holding.state == "human" else "shared"  # then a program may have typed it
             if value.startswith(was):
-                self.secrets.discard(was)
-            self.secrets.add(value)
+                self.secrets.discard(was, source, origin)
+            self.secrets.add(value, source, origin)
 
     def admits(self, caller: Caller) -> bool:
         """Whether a client may act on pages now."""

@@ -123,7 +123,7 @@ class BrowserInternalApi:
             wanted = SecretFill.model_validate_json(await request.body())
         except ValidationError as error:
             raise InvalidArgument(", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])) from None
-        self._browser.secrets.add(wanted.secret.get_secret_value())
+        self._browser.secrets.add(wanted.secret.get_secret_value(), wanted.source, wanted.origin)
         await put(await self._browser.link(), self._strip, wanted)
         return JSONResponse({})
 

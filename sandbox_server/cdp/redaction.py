@@ -8,7 +8,7 @@ import base64
 import html
 import json
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -16,9 +16,15 @@ from urllib.parse import quote, quote_plus
 
 from sandbox_server import patterns
 from sandbox_server.cdp.messages import NotACommandError, encode, read_message, refusal
+from sandbox_server.drivers.browser.browser_client import SecretSource
 
 MAX_SECRETS = 64
-"""Limit of remembered secrets; the latest are kept."""
+"""Limit of remembered secrets that people typed or gave; the latest are kept."""
+LIMITS: dict[SecretSource, int] = {"person": MAX_SECRETS, "shared": 32, "program": 64, "code": 16}
+"""The same by who they are from. Each has places of its own: what programs fill in pushes out nothing of a person's, and no code a
+password."""
+MAX_LENGTH = 4096
+"""Of a longer value, only these first characters are remembered: a page may put anything into the field that a person types into."""
 MIN_LENGTH = 6
 """Length of the shortest secret that is masked. Shorter strings occur everywhere."""
 MIN_PART = 4
@@ -87,30 +93,49 @@ _KEPT = ("id", "method", "sessionId")
 MASK = "(hidden)"
 
 
+class _Remembered:
+    """The secrets from one source, at most `limit`."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.origins: OrderedDict[str, str] = OrderedDict()
+        """The origin of each secret, the oldest first."""
+
+    def add(self, secret: str, origin: str) -> None:
+        """Remember one. Where that is too many, the oldest goes of the origin that has most: no page pushes out those of all others."""
+        self.origins[secret] = origin
+        self.origins.move_to_end(secret)
+        if len(self.origins) > self._limit:
+            counts = Counter(self.origins.values())
+            del self.origins[next(each for each, its in self.origins.items() if counts[its] == max(counts.values()))]
+
+
 class SecretRedaction:
     """The secrets to mask, kept in memory only."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._remembered = {source: _Remembered(limit) for source, limit in LIMITS.items()}
+        self._known: dict[str, dict[str, str]] = {}
         self._parts: dict[str, SecretParts] = {}
         self._found: tuple[bytes, ...] = ()
 
-    def add(self, secret: str) -> None:
-        """Remember a secret. One that is too short is not masked."""
+    def add(self, secret: str, source: SecretSource = "person", origin: str = "") -> None:
+        """Remember a secret, by who it is from and for pages of which origin. One that is too short is not masked."""
         if len(secret) < MIN_LENGTH:
             return
-        self._known[secret] = dict(_forms(secret))
-        self._known.move_to_end(secret)
-        if len(self._known) > MAX_SECRETS:
-            self._known.popitem(last=False)
+        self._remembered[source].add(secret[:MAX_LENGTH], origin)
         self._learn()
 
-    def discard(self, secret: str) -> None:
-        """Forget a value that is only the beginning of another secret."""
-        if self._known.pop(secret, None):
+    def discard(self, secret: str, source: SecretSource = "person", origin: str = "") -> None:
+        """Forget a value that is only the beginning of another secret from the same source and origin."""
+        known = self._remembered[source].origins
+        if known.get(secret) == origin:
+            del known[secret]
             self._learn()
 
     def _learn(self) -> None:
+        secrets = dict.fromkeys(secret for each in self._remembered.values() for secret in each.origins)
+        self._known = {secret: self._known.get(secret) or dict(_forms(secret)) for secret in secrets}
         self._parts = {secret: self._parts.get(secret) or SecretParts(secret) for secret in self._known}
         forms = {form for forms in self._known.values() for form in forms} | {end for parts in self._parts.values() for end in parts.ends}
         self._found = tuple({written for form in forms for written in _written(form)})

@@ -33,7 +33,7 @@
   function typed(event) {
     const field = event.composedPath()[0];
     if (!event.isTrusted || !isSecret(field) || field.value === (typing.get(field) ?? "")) return;
-    globalThis.tellSecret(JSON.stringify({ value: field.value, was: typing.get(field) ?? "" }));
+    globalThis.tellSecret(JSON.stringify({ value: field.value, was: typing.get(field) ?? "", origin: self.origin }));
     typing.set(field, field.value);
   }
 

@@ -31,7 +31,7 @@ LOAD_SECONDS = 0.1
 log = logging.getLogger(__name__)
 
 
-type Typed = Callable[[str, str], None]
+type Typed = Callable[[str, str, str], None]
 
 
 @cache
@@ -42,8 +42,9 @@ def _script() -> str:
 class SecretFields:
     """Follows the secret fields of each browser in turn.
 
-    `focused` is called when a secret field gets the focus. `typed` gets a field's value after each key, and its value
-    before. `person` says whether a person may type. Where none may, a new document first loads: see `hurry`.
+    `focused` is called when a secret field gets the focus. `typed` gets a field's value after each key, its value before,
+    and the origin of its document. `person` says whether a person may type. Where none may, a new document first loads:
+    see `hurry`.
     """
 
     def __init__(self, focused: Callable[[], None], typed: Typed, person: Callable[[], bool] = lambda: True) -> None:
@@ -168,7 +169,7 @@ class _SecretFieldFollower:
 
     def _heard(self, place: tuple[str, str], told: Object) -> None:
         if "value" in told:
-            self._typed(str(told["value"]), str(told["was"]))
+            self._typed(str(told["value"]), str(told["was"]), str(told["origin"]))
             return
         if told["secret"]:
             self._focused.add(place)

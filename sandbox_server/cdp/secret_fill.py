@@ -6,11 +6,12 @@ from pydantic import Field, SecretStr
 
 from sandbox_server.cdp.browser_connection import BrowserLink, CommandRefused
 from sandbox_server.cdp.messages import Object
+from sandbox_server.cdp.redaction import MAX_LENGTH
 from sandbox_server.cdp.tab_strip import InternalClient, TabStrip
 from sandbox_server.core.errors import Conflict
 from sandbox_server.core.results import Model
+from sandbox_server.drivers.browser.browser_client import SecretSource
 
-MAX_LENGTH = 4096
 WORLD = "tandem-drop"
 _FIND = """(origin, selector) => { if (self.origin !== origin) return false;
   const found = document.querySelector(selector);
@@ -36,6 +37,8 @@ class SecretFill(Model):
     selector: str = Field(max_length=1000)
     """CSS selector of the field."""
     secret: SecretStr = Field(min_length=1, max_length=MAX_LENGTH)
+    source: SecretSource = "person"
+    """Who has it filled in."""
 
 
 async def put(link: BrowserLink, strip: TabStrip, drop: SecretFill) -> None:

@@ -1,6 +1,7 @@
 """Secrets in what the browser says."""
 
 import base64
+import hashlib
 import html
 import json
 import time
@@ -8,7 +9,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from sandbox_server.cdp.redaction import MAX_SECRETS, SecretRedaction
+from sandbox_server.cdp.redaction import MAX_LENGTH, MAX_SECRETS, SecretRedaction
+from sandbox_server.drivers.browser.browser_client import SecretSource
 
 SECRET = 'hunter 2&"<ü>+'
 
@@ -85,6 +87,39 @@ def test_the_latest_are_kept(secrets: SecretRedaction) -> None:
         secrets.add(f"secret-{number}")
     assert secrets.redacted(message(SECRET)) == message(SECRET)
     assert b"secret-0" not in secrets.redacted(message("secret-0"))
+
+
+@pytest.mark.parametrize("source", ["shared", "program", "code"])
+def test_what_programs_fill_in_pushes_out_nothing_that_a_person_typed(secrets: SecretRedaction, source: SecretSource) -> None:
+    secrets.add("filled-in", "program")
+    for number in range(2 * MAX_SECRETS):
+        secrets.add(f"{number:06}", source, f"https://{number}.example")
+    assert SECRET not in value_of(secrets, SECRET)
+    assert value_of(secrets, f"{2 * MAX_SECRETS - 1:06}") == "(hidden)"
+    assert (value_of(secrets, "filled-in") == "(hidden)") == (source != "program")
+
+
+def test_a_page_pushes_out_its_own_before_those_of_others(secrets: SecretRedaction) -> None:
+    secrets.add("of-another-page", "person", "https://a.example")
+    written = [hashlib.sha256(bytes([number])).hexdigest()[:12] for number in range(2 * MAX_SECRETS)]
+    for value in written:
+        secrets.add(value, "person", "https://evil.example")
+    assert value_of(secrets, "of-another-page") == value_of(secrets, written[-1]) == "(hidden)"
+    assert value_of(secrets, written[0]) == written[0]
+
+
+def test_a_beginning_is_forgotten_for_its_own_page_alone(secrets: SecretRedaction) -> None:
+    secrets.add("of-another-page", "person", "https://a.example")
+    secrets.discard("of-another-page", "person", "https://evil.example")
+    secrets.discard("of-another-page", "shared", "https://a.example")
+    assert value_of(secrets, "of-another-page") == "(hidden)"
+
+
+def test_of_a_long_value_the_beginning_is_remembered() -> None:
+    secrets = SecretRedaction()
+    secrets.add("x-" * MAX_LENGTH)
+    assert value_of(secrets, "x-" * (MAX_LENGTH // 2)) == "(hidden)"
+    assert max(map(len, secrets._known)) == MAX_LENGTH
 
 
 def value_of(secrets: SecretRedaction, text: str) -> str:

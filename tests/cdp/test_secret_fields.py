@@ -188,7 +188,7 @@ class Pages:
 
 
 async def followed(pages: Any, *, person: Any) -> SecretFields:
-    fields = SecretFields(lambda: None, lambda value, was: None, person)
+    fields = SecretFields(lambda: None, lambda value, was, origin: None, person)
     await fields.follow(pages)
     return fields
 

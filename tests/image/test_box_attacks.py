@@ -123,7 +123,7 @@ def test_a_checkpoint_that_is_copied_ends_when_a_person_takes_control(attacked: 
         until(lambda: workers_of(attacked) - daemons)
         person.control("take", scope=["gui"])
         ended = making.result()
-    assert ended.status_code == 423 and "interrupted" in ended.json()["message"], ended.text
+    assert (ended.status_code, "interrupted" in ended.json()["message"]) == (423, True), ended.text
     assert attacked.request("GET", "/v1/checkpoints").json()["data"]["checkpoints"] == before
     person.control("release")
 

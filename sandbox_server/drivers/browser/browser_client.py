@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import orjson
@@ -24,6 +24,10 @@ PROFILE_SECONDS = 620.0
 """For a browser that stops and another that starts."""
 BLANK = "data:text/html,"
 RETRY_AFTER = 1.0
+
+type SecretSource = Literal["person", "shared", "program", "code"]
+"""Who a secret in a page is from: a person who drives, or fills in a field of a request; whoever typed while control was shared; a program
+that had a secret or a one-time code filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +189,14 @@ class BrowserClient:
         """Close that window, where there is one; raises Unavailable."""
         await self._ask("DELETE", "/browser/fresh")
 
-    async def drop(self, origin: str, selector: str, secret: str) -> None:
-        """Put a secret into a field of the page in front.
+    async def drop(self, origin: str, selector: str, secret: str, source: SecretSource = "person") -> None:
+        """Put a secret into a field of the page in front, and mask it from then on.
 
         Raises Conflict, with the reason, where that page, origin or field is not there or did not take all of it; Unavailable.
         """
-        await self._ask("PUT", "/browser/secret", orjson.dumps({"origin": origin, "selector": selector, "secret": secret}))
+        await self._ask(
+            "PUT", "/browser/secret", orjson.dumps({"origin": origin, "selector": selector, "secret": secret, "source": source})
+        )
 
     async def reset(self, page: str) -> None:
         """Show a blank page in a tab; so comes back one that crashed or hangs.

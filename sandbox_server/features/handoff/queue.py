@@ -21,7 +21,7 @@ from sandbox_server.features.handoff.handoff import (
     Handoff,
     Outcome,
 )
-from sandbox_server.features.handoff.store import MAX_CLOSED, HandoffStore
+from sandbox_server.features.handoff.store import MAX_CLOSED, HandoffStore, rank_of
 
 MAX_OPEN = 100
 """Limit of open handoffs that agents made. Approvals have a limit of their own."""
@@ -205,7 +205,7 @@ class HandoffQueue:
         """Store one and wake all waiters."""
         await self._store.put(handoff)
         self._handoffs[handoff.id] = handoff
-        for old in sorted(self.listed("closed"), key=lambda each: each.closed_at or 0.0)[:-MAX_CLOSED]:
+        for old in sorted(self.listed("closed"), key=rank_of)[:-MAX_CLOSED]:
             del self._handoffs[old.id]
         self._kept(handoff)
         self._number += 1

@@ -14,6 +14,17 @@ from sandbox_server.features.handoff.handoff import Handoff
 
 MAX_CLOSED = 500
 """Limit of stored closed handoffs."""
+_UNANSWERED = 1e12
+"""Puts the handoffs that no person answered before all others."""
+
+
+def rank_of(handoff: Handoff) -> float:
+    """Return the order in which closed handoffs are forgotten: the lowest first, and what no person answered before what one did.
+
+    What programs ask, withdraw, let expire or answer in their own client takes the place of no answer of a person.
+    """
+    answered = handoff.outcome not in ("timeout", "cancelled") and handoff.answered_in != "client"
+    return (handoff.closed_at or 1) - (0 if answered else _UNANSWERED)
 
 
 class HandoffStore:
@@ -62,7 +73,7 @@ class HandoffStore:
 
     def _put(self, handoff: Handoff) -> None:
         assert self._database
-        closed = (handoff.closed_at or 1) if handoff.status == "closed" else 0  # 1 is what earlier versions wrote
+        closed = rank_of(handoff) if handoff.status == "closed" else 0
         row = (handoff.id, handoff.created_at, closed, handoff.model_dump_json())
         oldest = "select id from handoffs where closed order by closed desc, created desc limit -1 offset ?"
         with self._database:

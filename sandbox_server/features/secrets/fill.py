@@ -8,12 +8,13 @@ from typing import Annotated
 from pydantic import Field
 
 from sandbox_server.core import Call, Conflict, InvalidArgument, Model, PermissionDenied, operation
+from sandbox_server.drivers.browser.browser_client import SecretSource
 from sandbox_server.drivers.secrets.definition import SecretDefinition, SecretKind
 from sandbox_server.drivers.secrets.totp import MIN_LEFT, TotpKeyError, read_key
 from sandbox_server.features.secrets.registry import SecretRegistry
 
-type Drop = Callable[[str, str, str], Awaitable[None]]
-"""Fills a value into a page: the origin, the field's selector, the value. Raises Conflict."""
+type Drop = Callable[[str, str, str, SecretSource], Awaitable[None]]
+"""Fills a value into a page: the origin, the field's selector, the value, what it is. Raises Conflict."""
 type Filled = Callable[[str, str, str], None]
 """Told who had which secret filled into a page of which origin."""
 
@@ -66,7 +67,7 @@ class SecretFilling:
             hidden = definition.is_put_into_forms(origin)
             value = definition.placeholder if hidden else await self._value(definition)
             try:
-                await self._drop(origin, selector, value)
+                await self._drop(origin, selector, value, "code" if definition.kind is SecretKind.TOTP else "program")
             except Conflict as conflict:
                 if conflict.details.get("reason") != "other_origin":
                     raise

@@ -11,6 +11,7 @@ import pytest
 from sandbox_server.core import ALL_SCOPES, Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff import queue as module
+from sandbox_server.features.handoff import store as store_module
 from sandbox_server.features.handoff.handoff import AnswerHandoff, AskPerson, FormField, Kind
 from sandbox_server.features.handoff.queue import HandoffQueue, Receipted
 from tests.features.handoff.queues import Clock, queue
@@ -249,3 +250,25 @@ async def test_only_a_confirmation_is_a_yes_or_a_no(
     async with opened(tmp_path) as found:
         asked = await found.ask(AskPerson(kind=kind, reason="r", choices=choices), AGENT)
         assert (await found.answer(AnswerHandoff(id=asked.id, outcome=outcome), "ann", "view")).confirmed is confirmed
+
+
+async def test_what_programs_ask_and_withdraw_takes_the_place_of_no_answer_of_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in (module, store_module):
+        monkeypatch.setattr(each, "MAX_CLOSED", 3)
+    clock = Clock()
+    store, found = queue(tmp_path, clock)
+    async with store, found:
+        answered = await found.ask(AskPerson(reason="a code"), AGENT)
+        await found.answer(AnswerHandoff(id=answered.id, outcome="done"), "ann", "view")
+        for number in range(5):
+            clock.now += 1
+            more = await found.ask(AskPerson(reason="nothing"), AGENT)
+            if number % 2:
+                await found.close(more.id, "agent", "cancelled")
+            else:
+                await found.answer(AnswerHandoff(id=more.id, outcome="done"), "agent", "client")
+        kept = {each.id for each in found.listed("closed")}
+        assert {each.id for each in await store.all()} == kept
+    assert (len(kept), answered.id in kept) == (3, True)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sandbox_server.core import Call, Caller, Conflict, InvalidArgument, NotFound, PermissionDenied
+from sandbox_server.drivers.browser.browser_client import SecretSource
 from sandbox_server.features.secrets.fill import FillSecret, SecretFilling
 from tests.features.secrets.conftest import VALUE, RegistryLab
 
@@ -21,16 +22,18 @@ class Page:
     origin: str = "https://a.example"
     dropped: list[tuple[str, str]] = field(default_factory=list)
     told: list[tuple[str, str, str]] = field(default_factory=list)
+    sources: list[SecretSource] = field(default_factory=list)
 
     def tell(self, caller: str, name: str, origin: str) -> None:
         self.told.append((caller, name, origin))
 
-    async def drop(self, origin: str, selector: str, value: str) -> None:
+    async def drop(self, origin: str, selector: str, value: str, source: SecretSource) -> None:
         if origin != self.origin:
             raise Conflict("another origin", reason="other_origin")
         if selector == "#none":
             raise Conflict("no field", reason="no_field")
         self.dropped.append((selector, value))
+        self.sources.append(source)
 
 
 async def filled(lab: RegistryLab, page: Page, selector: str = "#pw", **document: Any) -> Any:
@@ -68,6 +71,13 @@ async def test_the_key_of_one_time_passwords_becomes_the_code(lab: RegistryLab) 
     assert page.dropped == [("#pw", "287082")]
     with pytest.raises(InvalidArgument, match="no key"):
         await filled(lab, page, fill=["https://a.example"], kind="totp", value="not-base32!")
+
+
+async def test_what_a_program_has_filled_in_is_no_persons_and_a_code_is_a_code(lab: RegistryLab) -> None:
+    page = Page()
+    await filled(lab, page, fill=["https://a.example"])
+    await filled(lab, page, fill=["https://a.example"], kind="totp", value=KEY)
+    assert page.sources == ["program", "code"]
 
 
 async def test_a_page_of_another_origin_gets_nothing(lab: RegistryLab) -> None:
