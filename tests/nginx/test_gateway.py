@@ -90,6 +90,13 @@ def test_a_page_is_reloaded_without_its_ticket(gateway: "Gateway") -> None:
     assert gateway.ask("GET", answer.headers["Location"], HTML | {"Cookie": cookie}).status == 200
 
 
+def test_two_tickets_in_one_request_are_malformed_whoever_sends_them(gateway: "Gateway") -> None:
+    one = "tk-" + "A" * 43
+    for headers in ({}, KEY, HTML):
+        refused = gateway.ask("GET", f"/v1/who?ticket={one}&ticket={one}", headers)
+        assert (refused.status, json.loads(refused.content)["message"]) == (400, "a request has one ticket, and one share link's token")
+
+
 def test_a_socket_needs_a_credential_and_with_a_cookie_the_right_origin(gateway: "Gateway") -> None:
     cookie = gateway.ask("GET", f"/v1/echo?ticket={ticket(gateway)}").headers["Set-Cookie"].partition(";")[0]
     for headers in ([], [f"Cookie: {cookie}"], [f"Cookie: {cookie}", "Origin: http://evil.example"], [f"Cookie: {cookie}", "Origin: null"]):

@@ -142,6 +142,7 @@ class Auth:
 
     async def _admit(self, original: Original) -> Reply[dict[str, str]]:
         """Decide about one request; raises Unauthenticated, PermissionDenied, HeldByHuman or InvalidArgument."""
+        self._credentials.check(original)
         if self._settings.mode == "off":
             await self._hosts.check(original)
         identity = await self._identify(original)
@@ -252,12 +253,14 @@ def _caller_on_preview(identity: Identity) -> str:
 
 
 def _refusal_response(refusal: Failure) -> Reply[dict[str, str]]:
-    """Return a refusal that nginx understands: 401 if the caller is unknown, else 403, which it turns into 423 if a person has control."""
+    """Return a refusal that nginx understands: 401 if the caller is unknown, else 403, which it turns into 423 or 400 by a header."""
     headers = {"X-Sandbox-Reason": refusal.message}
     if isinstance(refusal, HeldByHuman):
         return Reply({"message": refusal.message}, status=403, headers={"X-Sandbox-Held": "held"})
     if isinstance(refusal, Unauthenticated):
         return Reply({"message": refusal.message}, status=401, headers={**headers, "WWW-Authenticate": 'Bearer realm="sandbox"'})
+    if isinstance(refusal, InvalidArgument):
+        headers["X-Sandbox-Malformed"] = "malformed"
     return Reply({"message": refusal.message}, status=403, headers=headers)
 
 

@@ -7,10 +7,13 @@ Over TLS its name begins with `__Host-`, which a browser accepts from this exact
 import hashlib
 import math
 import re
+from itertools import islice
 
 from sandbox_server.drivers.credentials.grants import Grant
 
 NAME = "sandbox_session"
+MAX_SEALED = 200
+"""Cookies of ours that are looked at in one request: more than a browser keeps for a site."""
 _HOST = "__Host-"
 
 
@@ -25,7 +28,8 @@ def sealed_in(header: str, *, is_encrypted: bool = False) -> list[str]:
 
     Over TLS only those that this host has certainly set.
     """
-    return [value.strip('"') for name, value in _pairs(header) if _is_ours(name) and (name.startswith(_HOST) or not is_encrypted)]
+    found = (value.strip('"') for name, value in _pairs(header) if _is_ours(name) and (name.startswith(_HOST) or not is_encrypted))
+    return list(islice(found, MAX_SEALED))
 
 
 def may_be_anothers(host: str, domain: str | None) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from sandbox_server.core import ALL_SCOPES, Unauthenticated
+from sandbox_server.core import ALL_SCOPES, InvalidArgument, Unauthenticated
 from sandbox_server.core.tasks import in_access_thread
 from sandbox_server.drivers.credentials.agent_keys import AgentKeys
 from sandbox_server.drivers.credentials.grants import Grant, Seal
@@ -29,6 +29,9 @@ KEY_SCOPES = ALL_SCOPES - {"admin"}
 """Scopes of the keys of agents. `control` lets an agent act on the screen; what decides for people is kept from every program."""
 
 SIGN_IN = "sign in: send X-AIO-API-Key, Authorization: Bearer, or a ticket"
+
+MAX_PARAMETERS = 1000
+"""Limit of parameters of a query, which are decoded before it is known who sends them."""
 
 type Via = Literal["bearer", "key", "query", "ticket", "session", "nothing"]
 
@@ -101,6 +104,15 @@ class Credentials:
             self.__dict__.pop(derived, None)
         for kept in (self._agent_keys, self._shares, self._revoked):
             kept.forget()
+
+    def check(self, original: Original) -> None:
+        """Raise InvalidArgument for a request with more parameters, or more credentials of one kind, than one request has."""
+        if original.separators >= MAX_PARAMETERS:
+            raise InvalidArgument(f"a query has at most {MAX_PARAMETERS} parameters")
+        if sum(map(is_ticket, original.values("ticket"))) > 1 or sum(map(is_share, original.values("share"))) > 1:
+            raise InvalidArgument("a request has one ticket, and one share link's token")
+        if original.port is None and len(original.values("api_key")) > 1:
+            raise InvalidArgument("a request has one api_key")
 
     async def identify(self, original: Original) -> Identity:
         """Identify the caller; raises Unauthenticated.

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import unquote_plus
 
 _PREVIEW_PATH = re.compile(r"/(?:abs)?proxy/([0-9]{1,5})(?:/|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Original:
     """One request to the gateway."""
 
@@ -63,7 +64,7 @@ class Original:
 
     def values(self, name: str) -> list[str]:
         """Return the values of a query parameter."""
-        return [value for given, value in map(_parameter, self._query()) if given == name]
+        return [value for _, given, value in self._parameters if given == name]
 
     def uri_without(self, is_secret: Callable[[str, str], bool]) -> str:
         """Return the URI without the parameters for which `is_secret(name, value)` holds.
@@ -71,11 +72,18 @@ class Original:
         All else stays byte for byte.
         """
         path, mark, _ = self.uri.partition("?")
-        kept = [text for text in self._query() if not is_secret(*_parameter(text))]
+        kept = [text for text, name, value in self._parameters if not is_secret(name, value)]
         return f"{path}{mark}{'&'.join(kept)}" if kept else path
 
-    def _query(self) -> list[str]:
-        return self.uri.partition("?")[2].split("&")
+    @property
+    def separators(self) -> int:
+        """How many parameters the query has at least, less one. Nothing of it is decoded for that."""
+        return self.uri.count("&")
+
+    @cached_property
+    def _parameters(self) -> list[tuple[str, str, str]]:
+        """Each parameter as it was sent, its name, and its value."""
+        return [(text, *_parameter(text)) for text in self.uri.partition("?")[2].split("&")]
 
 
 def _port_in(path: str) -> str:
