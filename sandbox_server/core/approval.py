@@ -16,6 +16,8 @@ type ApprovalOutcome = Literal["once", "task", "always", "deny", "timeout", "can
 type TimeoutAction = Literal["deny", "allow"]
 
 APPROVAL_ANSWERS: tuple[ApprovalAnswer, ...] = ("once", "task", "always", "deny")
+ON_DESKTOP = "desktop"
+"""Who asks for what the browser and other programs on the desktop do. No caller has the name: a person may be there."""
 ALLOWING: frozenset[ApprovalOutcome] = frozenset({"once", "task", "always"})
 
 

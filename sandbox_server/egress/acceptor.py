@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from contextvars import ContextVar
 
 from sandbox_server.egress.refusals import reset
 
@@ -15,6 +16,9 @@ _PAUSE = 0.1
 
 CROWDED = "its user has the most connections, and others need room"
 """Why a connection ends that makes room."""
+
+USER: ContextVar[int | None] = ContextVar("user", default=None)
+"""The user whose connection a task serves, as far as the kernel knows."""
 
 type Running = dict[asyncio.Task[None], None]
 
@@ -84,7 +88,7 @@ class Acceptor:
         client.setblocking(False)
         with suppress(OSError):  # small answers must not wait for the acknowledgement of others
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        task = asyncio.get_running_loop().create_task(self._attend(client))
+        task = asyncio.get_running_loop().create_task(self._attend(client, user))
         self._running.add(task)
         self._running_of.setdefault(user, {})[task] = None
         task.add_done_callback(lambda done: self._forget(user, client, done))
@@ -109,7 +113,8 @@ class Acceptor:
             if not of_user:
                 del self._running_of[user]
 
-    async def _attend(self, client: socket.socket) -> None:
+    async def _attend(self, client: socket.socket, user: int | None) -> None:
+        USER.set(user)
         await self._serve(client)
 
     def _pause(self, listener: socket.socket) -> None:

@@ -6,6 +6,7 @@ Connections of one user to the same place are one question. Each request is a qu
 import asyncio
 import itertools
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ SECONDS = 30.0
 MAX_SECONDS = 3600.0
 MAX_OPEN = 64
 """Questions that may be open at once. More are refused."""
+MAX_OPEN_OF_ONE = 40
+"""The same of one user's connections, so that no program's questions leave the desktop's without a place."""
 
 type ReadBody = Callable[[], Awaitable[bytes]]
 """Reads the whole body of a request, within a bound. Raises InjectionRefused."""
@@ -40,6 +43,7 @@ class AskedRequest:
 class _Question:
     identity: int
     subject: "_Subject"
+    uid: int | None
     answered: asyncio.Future[bool]
     event: dict[str, object] = field(default_factory=dict)
     """What the event of the question says."""
@@ -56,8 +60,8 @@ class Approvals:
         self._seconds = seconds
         self._open: dict[_Subject, _Question] = {}
         self._identities = itertools.count(1)
-        self._reading = 0
-        """Requests whose bodies are read before their questions: each body may be large."""
+        self._reading = Counter[int | None]()
+        """Requests whose bodies are read before their questions, by user: each body may be large."""
 
     async def ask(
         self, destination: Destination, rule: str, told: Mapping[str, object] | None = None, request: AskedRequest | None = None
@@ -66,18 +70,22 @@ class Approvals:
 
         `told` is what the event says besides of the connection that asks first. `request` is the one that the rule compared.
         """
+        uid = destination.uid
         question = None if request else self._open.get((destination, rule))
-        if question is None and len(self._open) + self._reading >= MAX_OPEN:
+        if question is None and (len(self._open) + self._reading.total() >= MAX_OPEN or self._open_of(uid) >= MAX_OPEN_OF_ONE):
             return False
         if request:
-            self._reading += 1
+            self._reading[uid] += 1
             try:
                 described = await request.describe()
             finally:
-                self._reading -= 1
+                self._reading[uid] -= 1
             return await self._begin(destination, rule, told or {}, described).answered
         question = question or self._begin(destination, rule, told or {}, None)
         return await asyncio.shield(question.answered)
+
+    def _open_of(self, uid: int | None) -> int:
+        return self._reading[uid] + sum(question.uid == uid for question in self._open.values())
 
     def wait(self, seconds: float) -> None:
         """Say how long the next questions wait for an answer. Raises ValueError."""
@@ -101,7 +109,7 @@ class Approvals:
     def _begin(self, destination: Destination, rule: str, told: Mapping[str, object], request: Mapping[str, object] | None) -> _Question:
         loop = asyncio.get_running_loop()
         identity = next(self._identities)
-        question = _Question(identity, identity if request else (destination, rule), loop.create_future())
+        question = _Question(identity, identity if request else (destination, rule), destination.uid, loop.create_future())
         self._open[question.subject] = question
         until = round(time.time() + self._seconds, 3)
         asked = {"by_request": request is not None, **(request or {})}

@@ -1,12 +1,13 @@
 import asyncio
 import hashlib
+from dataclasses import replace
 
 import pytest
 
 from sandbox_server.drivers.egress.body_summary import MAX_TEXT
 from sandbox_server.drivers.egress.policy import Destination, HttpRequest
 from sandbox_server.egress import approvals as approvals_module
-from sandbox_server.egress.approvals import Approvals, AskedRequest
+from sandbox_server.egress.approvals import MAX_OPEN_OF_ONE, Approvals, AskedRequest
 from sandbox_server.egress.flow_events import FlowEvents
 from tests.egress.heard_events import HeardEvents
 from tests.patience import eventually
@@ -116,7 +117,7 @@ async def test_a_body_is_told_as_text_or_by_what_identifies_it(body: bytes, text
 
 async def test_so_many_bodies_are_held_before_their_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may have a megabyte: none is read beyond the questions that may be open."""
-    monkeypatch.setattr(approvals_module, "MAX_OPEN", 2)
+    monkeypatch.setattr(approvals_module, "MAX_OPEN_OF_ONE", 2)
     approvals, come = Approvals(FlowEvents()), asyncio.Event()
     read: list[int] = []
 
@@ -145,3 +146,17 @@ async def test_the_question_of_a_request_that_is_given_up_is_withdrawn() -> None
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert approvals.open == []
+
+
+async def test_the_questions_of_one_user_leave_others_a_place() -> None:
+    approvals = Approvals(FlowEvents(), seconds=30)
+    flood = [
+        asyncio.ensure_future(approvals.ask(Destination(443, f"{number}.example", uid=1000), "rule", told={"uid": 1000}))
+        for number in range(2 * MAX_OPEN_OF_ONE)
+    ]
+    others = asyncio.ensure_future(approvals.ask(replace(PLACE, uid=991), "rule", told={"uid": 991}))
+    await eventually(lambda: others.done() or len(approvals.open) > MAX_OPEN_OF_ONE)
+    assert [each["uid"] for each in approvals.open] == [1000] * MAX_OPEN_OF_ONE + [991]
+    for each in (others, *flood):
+        each.cancel()
+    await asyncio.wait([others, *flood])

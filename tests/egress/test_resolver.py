@@ -1,11 +1,14 @@
 import asyncio
 import threading
+from collections import Counter
 
 import pytest
 
 from sandbox_server.drivers.egress.protected_addresses import Address, parse_address
 from sandbox_server.egress import resolver
+from sandbox_server.egress.acceptor import USER
 from sandbox_server.egress.resolver import Resolver, UnresolvedName
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +60,30 @@ async def test_an_answer_that_does_not_come_and_too_many_questions_are_errors(mo
     with pytest.raises(UnresolvedName, match="too many"):
         await found.resolve("other")
     go.set()
+    found.close()
+
+
+async def test_names_of_one_user_that_are_not_answered_leave_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    monkeypatch.setattr(resolver, "_addresses", lambda name: (name.startswith("slow") and go.wait(PATIENCE_SECONDS), ())[1])
+    monkeypatch.setattr(resolver, "SECONDS", PATIENCE_SECONDS)
+    found = Resolver()
+
+    async def ask(user: int, name: str) -> None:
+        USER.set(user)
+        await found.resolve(name)
+
+    full = resolver.WAITING_OF_ONE + resolver.THREADS_OF_ONE
+    flood = [asyncio.create_task(ask(1000, f"slow-{number}")) for number in range(full)]
+    flood += [asyncio.create_task(ask(0, f"slow-{number}")) for number in range(20)]
+    try:
+        await asyncio.wait_for(ask(991, "a"), PATIENCE_SECONDS)
+        with pytest.raises(UnresolvedName, match="too many"):
+            await asyncio.create_task(ask(1000, "one more"))
+    finally:
+        go.set()
+    await asyncio.gather(*flood)
+    assert (found._waiting, found._queued, found._asking) == ({}, {}, Counter())
     found.close()
 
 

@@ -7,7 +7,23 @@ from urllib.parse import quote
 
 MAX_NAME_CHARS = 96
 OURS = frozenset(
-    {"agent", "anyone", "boot", "clock", "guest", "invited", "key", "nobody", "nothing", "owner", "sandbox", "shared", "system", "token"},
+    {
+        "agent",
+        "anyone",
+        "boot",
+        "clock",
+        "desktop",
+        "guest",
+        "invited",
+        "key",
+        "nobody",
+        "nothing",
+        "owner",
+        "sandbox",
+        "shared",
+        "system",
+        "token",
+    }
 )
 """Names that the sandbox itself uses, and names that mean nobody in particular."""
 _AGENT_KEY = "agent-key-"

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox_server.core import Failure, Tasks
-from sandbox_server.core.approval import AnswerEffect, ApprovalAnswer, ApprovalQuestion, AskApproval
+from sandbox_server.core.approval import ON_DESKTOP, AnswerEffect, ApprovalAnswer, ApprovalQuestion, AskApproval
 from sandbox_server.core.entity_tags import ANY_VERSION
 from sandbox_server.drivers.egress.body_summary import body_detail
 from sandbox_server.drivers.egress.egress_client import EgressClient
@@ -305,7 +305,7 @@ def question_of(
         subject="network",
         reason=f"A program wants to {'send a request' if request else 'connect'} to {connection.place}.",
         details=details,
-        asked_by=caller or PROGRAM,  # a program names its session itself: invented ones are one asker
+        asked_by=ON_DESKTOP if asker.name == "desktop" else caller or PROGRAM,  # invented sessions are one asker
         rule=connection.rule,
         seconds=seconds,
         answers=(*effects, "deny"),

@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 
-from sandbox_server.core.approval import ApprovalQuestion
+from sandbox_server.core.approval import ON_DESKTOP, ApprovalQuestion
 from sandbox_server.core.quota import owner_of
 
 MAX_OPEN = 20
@@ -59,13 +59,19 @@ class ApprovalLimits:
         return f"{by} denied the same less than {REFUSED_SECONDS:g} seconds ago" if until > self._now() else ""
 
     def _too_many(self, owner: str, opened: list[str]) -> str:
-        if len(opened) >= MAX_OPEN or sum(owner_of(each, person=False) == owner for each in opened) >= MAX_OPEN_OF_ONE:
+        if _too_many_of(owner, [owner_of(each, person=False) for each in opened], MAX_OPEN, MAX_OPEN_OF_ONE):
             return "too many questions are open"
         while self._asked and self._asked[0][0] <= self._now() - _MINUTE:
             self._asked.popleft()
-        if len(self._asked) >= MAX_PER_MINUTE or sum(each == owner for _, each in self._asked) >= MAX_PER_MINUTE_OF_ONE:
+        if _too_many_of(owner, [each for _, each in self._asked], MAX_PER_MINUTE, MAX_PER_MINUTE_OF_ONE):
             return "too many questions were asked in the last minute"
         return ""
+
+
+def _too_many_of(owner: str, askers: list[str], most: int, most_of_one: int) -> bool:
+    """Whether an asker has its share, or all programs have theirs. The desktop, where a person may be, is limited by its own alone."""
+    own = askers.count(owner)
+    return own >= most_of_one or (owner != ON_DESKTOP and len(askers) - askers.count(ON_DESKTOP) >= most)
 
 
 def key_of(question: ApprovalQuestion) -> QuestionKey:

@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -313,3 +314,25 @@ async def test_a_server_that_starts_anew_asks_again_about_what_still_waits(
     assert len(person.asked) == 1
     with suppress(asyncio.CancelledError):
         await said
+
+
+async def test_what_the_desktop_asks_is_not_asked_by_a_program(client: EgressClient, ruling: Ruling, person: Person) -> None:
+    async def look(_: object) -> dict[str, dict[str, Any]]:
+        return {}
+
+    attribution = ConnectionAttribution(look, desktop_uid=991)
+    questions = ConnectionQuestions(client, person.ask, ruling.answers, attribution, {}.get, USERS)
+    asked = {
+        "event": "ask",
+        "destination": "tls a.example",
+        "host": "a.example",
+        "port": 443,
+        "protocol": "tls",
+        "rule": "r",
+        "request": "",
+    }
+    async with attribution, questions:
+        for number, uid in enumerate((991, 1000, None)):
+            questions.hear({**asked, "ask": number, "uid": uid, "inode": 0, "until": time.time() + 30, "by_request": False})
+        await eventually(lambda: len(person.asked) == 3, told=lambda: person.asked)
+    assert sorted(question.asked_by for question in person.asked) == [PROGRAM, PROGRAM, "desktop"]

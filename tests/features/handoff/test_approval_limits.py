@@ -1,7 +1,7 @@
 """How often a person is asked to allow something."""
 
-from sandbox_server.core.approval import ApprovalQuestion
-from sandbox_server.features.handoff.approval_limits import ApprovalLimits
+from sandbox_server.core.approval import ON_DESKTOP, ApprovalQuestion
+from sandbox_server.features.handoff.approval_limits import MAX_OPEN, MAX_OPEN_OF_ONE, MAX_PER_MINUTE_OF_ONE, ApprovalLimits
 from tests.features.handoff.queues import Clock
 
 
@@ -50,3 +50,16 @@ def test_few_denials_are_remembered() -> None:
     for number in range(257):
         limits.denied(question(number), "ann")
     assert [limits.refusal(question(number), {}, []) != "" for number in (0, 1, 256)] == [False, True, True]
+
+
+def test_what_programs_ask_leaves_the_desktop_its_own_share() -> None:
+    limits = ApprovalLimits(Clock())
+    assert [bool(asked(limits, 1, f"agent-{number}")) for number in range(61)][-1]
+    assert asked(limits, MAX_PER_MINUTE_OF_ONE, ON_DESKTOP) == ""
+    assert asked(limits, 1, ON_DESKTOP) == "too many questions were asked in the last minute"
+    opened = [f"agent-{number}" for number in range(MAX_OPEN)]
+    clear = ApprovalLimits(Clock())
+    assert clear.refusal(question(1, "other"), {}, opened) == "too many questions are open"
+    assert clear.refusal(question(1, ON_DESKTOP), {}, opened) == ""
+    assert clear.refusal(question(1, "other"), {}, [ON_DESKTOP] * MAX_OPEN_OF_ONE + opened[1:]) == ""
+    assert clear.refusal(question(1, ON_DESKTOP), {}, [ON_DESKTOP] * MAX_OPEN_OF_ONE) == "too many questions are open"
