@@ -69,6 +69,7 @@ TIMING: dict[str, tuple[str, ...]] = {
     "image/test_files.py": ("test_a_gibibyte_goes_up_and_down_with_flat_memory",),
     "image/test_live_checkpoint.py": ("test_a_pause_is_brief",),
     "image/test_live_checkpoint_attacks.py": (),
+    "image/test_person_floods.py": (),
     "image/test_person_gets_in.py": (),
     "image/test_shell.py": ("test_a_hundred_megabytes_of_output_leave_the_server_as_small_as_it_was",),
     "image/test_shell_sessions.py": (

@@ -26,7 +26,7 @@ from sandbox_server.timeouts import scaled
 
 CLOSE_SECONDS = scaled(6.0)
 """How long the end of privacy waits for what has to be closed before anybody else sees the screen."""
-HOOK_SECONDS = 2.0
+HOOK_SECONDS = scaled(0.6)
 """How long taking over waits for what has to stop; it is taken then all the same."""
 MAX_NEWS = 256
 """Changes that are kept for who reads them later."""
