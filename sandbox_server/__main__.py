@@ -79,6 +79,7 @@ def egress(_: argparse.Namespace) -> None:
     paths = Paths()
     arguments = ["--daemon", paths.egress_socket("box"), "--control", paths.egress_socket("control")]
     arguments += ["--fetches", paths.egress_socket("fetches"), "--upstream", f"{paths.egress}/upstream.json"]
+    arguments += ["--private", f"{paths.egress}/private.json"]
     app.serve([*arguments, "--policy", paths.egress_policy, "--names", f"{paths.egress}/names"])
 
 

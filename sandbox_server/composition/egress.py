@@ -24,6 +24,7 @@ from sandbox_server.features.egress.hints import EgressHints
 from sandbox_server.features.egress.metrics import EgressMetrics
 from sandbox_server.features.egress.policy_document import PolicyInForce
 from sandbox_server.features.egress.policy_operations import EgressPolicyOperations
+from sandbox_server.features.egress.private_time import PrivateTimeTeller
 from sandbox_server.features.egress.proposal import LearnedDestinations
 from sandbox_server.features.egress.status import EgressStatusReader
 from sandbox_server.features.egress.tasks import RunningTasks, TaskAnnouncer
@@ -63,11 +64,14 @@ def build_egress(first: First) -> EgressParts:
     attribution = ConnectionAttribution(socket_lookup(machine), table.touch, machine.settings.users.desktop_uid)
     questions = ConnectionQuestions(client, first.handoffs.approvals.ask, answers, attribution, hints.caller_of, users_of(machine))
     announcer = TaskAnnouncer(tasks, client)
+    private = PrivateTimeTeller(client, lambda: first.control.keeper.holding, machine.settings.users.may_be_desktop)
+    first.control.keeper.follow(private)
     metrics = EgressMetrics(table, lambda: client.off or follower.away)
     table.seen += [attribution.want, hints.see, learned.see, entries.saw, metrics.see]
     table.over += [entries.over, metrics.over]
 
     async def begin_anew() -> None:
+        await private.give()
         await client.ask("answer_within", seconds=answer_seconds)
         await questions.begin_anew()
         await grants.give()

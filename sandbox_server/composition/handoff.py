@@ -39,7 +39,8 @@ def build_handoff_queue(
     entries = HandoffEntries(recorder.journal, recorder.redaction)
 
     def kept(asked: Asked) -> None:
-        entries.kept(asked)
+        if asked.private is None:
+            entries.kept(asked)
         links.kept(asked)
 
     async def receipted(person: str, since: float, until: float) -> Receipt | None:

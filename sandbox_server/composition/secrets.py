@@ -18,6 +18,7 @@ from sandbox_server.drivers.secrets.trust_files import TrustFiles
 from sandbox_server.drivers.secrets.vault import Vault
 from sandbox_server.drivers.storage.json_file import JsonFile
 from sandbox_server.features.egress.follower import EgressFollower
+from sandbox_server.features.egress.private_time import unless_private
 from sandbox_server.features.recorder.secret_entries import SecretEntries
 from sandbox_server.features.secrets.fill import SecretFilling
 from sandbox_server.features.secrets.metrics import SecretMetrics
@@ -54,7 +55,7 @@ def build_secrets(first: First) -> tuple[ProductPart, SecretRegistry]:
     machine.snapshot.when("bound", sources.forget)
     machine.snapshot.when("bound", registry.forget)
     entries, metrics = SecretEntries(first.recorder.journal), SecretMetrics()
-    heard = (registry.hear, entries.hear, metrics.hear)
+    heard = tuple(unless_private(hear) for hear in (registry.hear, entries.hear, metrics.hear))
     follower = EgressFollower(client, (registry.give,), heard, lambda _: None, "secrets")
     if not client.off:
         first.gateway.health.more.append(metrics.exposition)

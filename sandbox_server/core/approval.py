@@ -59,6 +59,8 @@ class ApprovalQuestion:
     """The answers that are offered."""
     effects: Mapping[ApprovalAnswer, AnswerEffect] = field(default_factory=dict)
     """What those that allow it allow."""
+    private: str | None = None
+    """The person in whose private time it was caused: nobody else is asked or hears of it. None: everybody may."""
 
 
 @dataclass(frozen=True, slots=True)

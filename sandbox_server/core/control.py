@@ -17,6 +17,15 @@ ON_SCREEN: frozenset[Reach] = frozenset({"gui", "cdp"})
 """The reaches that belong together, because the pages are on the screen."""
 
 
+def shown_to(private: str | None, caller: Caller) -> bool:
+    """Whether what was caused in the private time of a person may be shown to a caller: to that person alone, and to no program.
+
+    `private` is None for what everybody may see, and empty for what was of two people's time, which nobody may. This is the
+    one rule for screen, pages, questions, connections and records.
+    """
+    return private is None or (caller.person and caller.name == private != "")
+
+
 @dataclass(frozen=True, slots=True)
 class Holding:
     """Who may act, as every process of the server gets it.
@@ -35,7 +44,7 @@ class Holding:
 
     def sees(self, caller: Caller) -> bool:
         """Whether the caller may see the screen and the pages. In private mode no program may, whatever its name."""
-        return self.private is None or (caller.person and caller.name == self.private)
+        return shown_to(self.private, caller)
 
     def check_seen(self, caller: Caller) -> None:
         """Raise Private if the caller may not see the screen and the pages now."""

@@ -33,6 +33,7 @@ from sandbox_server.egress.explicit_proxy import ExplicitProxy
 from sandbox_server.egress.flow_events import FlowEvents
 from sandbox_server.egress.forward import Forward
 from sandbox_server.egress.original_destination import original_destination
+from sandbox_server.egress.private_time import PrivateTime
 from sandbox_server.egress.resolver import Resolver
 from sandbox_server.egress.secret_operations import secret_operations
 from sandbox_server.egress.server_fetches import MAX_FETCHES, ServerFetches, listen
@@ -62,10 +63,12 @@ class EgressServer:
         owners: socket.socket | None = None,
         default_upstream: DefaultUpstream | None = None,
         mark: int = 0,
+        private: PrivateTime | None = None,
     ) -> None:
         self.policy = policy
         self.names = names
-        self.events = FlowEvents()
+        self.private = private or PrivateTime()
+        self.events = FlowEvents(self.private)
         self.approvals = Approvals(self.events)
         self._owners = owners
         self._resolver = Resolver()
@@ -103,6 +106,7 @@ class EgressServer:
             self._packets.append(sock)
             asyncio.get_running_loop().add_reader(sock, self._dns.answer_packets, sock)
         self.policy.on_change = self._take_policy
+        self.private.on_change = self._mark_private
         self._take_policy()
         self._sweep_idle()
 
@@ -150,7 +154,7 @@ class EgressServer:
 
     async def control(self, path: str) -> asyncio.Server:
         """Serve the control socket."""
-        more = {"upstream": self._upstream.operation, **secret_operations(self.broker)}
+        more = {"upstream": self._upstream.operation, "private": self.private.operation, **secret_operations(self.broker)}
         return await ControlSocket(self.policy, self.flows, self.events, self.approvals, self.status, more).listen(path)
 
     async def close(self) -> None:
@@ -190,6 +194,12 @@ class EgressServer:
             self.broker.authority()
         self._await_expiry()
 
+    def _mark_private(self) -> None:
+        """Keep to who is private from now on."""
+        for flow in self.flows.open.values():
+            flow.owner = self.private.marked(flow.owner)
+        self.approvals.forget_private()
+
     def _await_expiry(self) -> None:
         """Judge the flows again when the next rule stops to hold."""
         if self._expiry:
@@ -219,7 +229,8 @@ async def run(options: argparse.Namespace, until: Until = lambda _: None) -> Non
     owners = socket.socket(fileno=options.owners) if options.owners is not None else None
     upstream = DefaultUpstream(options.upstream)
     names = NameTable(options.names)
-    server = EgressServer(_policy(options.policy), names, owners=owners, default_upstream=upstream, mark=options.mark)
+    policy, private = _policy(options.policy), PrivateTime(options.private)
+    server = EgressServer(policy, names, owners=owners, default_upstream=upstream, mark=options.mark, private=private)
     if options.print_events:
         server.events.observe = _print
     server.start(*([socket.socket(fileno=fd) for fd in fds] for fds in (options.connections, options.packets, options.queries)))
@@ -272,6 +283,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--policy", required=True, help="file with the policy; without it everything is denied")
     made.add_argument("--names", required=True, help="file that keeps the synthetic addresses")
     made.add_argument("--upstream", help="file that keeps the proxy by which connections leave whose rule names none")
+    made.add_argument("--private", help="file that keeps who is in private mode")
     made.add_argument("--fetches", help="Unix socket for what the server connects to for the agent")
     made.add_argument("--control", required=True, help="Unix socket to be controlled by")
     return made

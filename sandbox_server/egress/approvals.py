@@ -43,25 +43,35 @@ class AskedRequest:
 class _Question:
     identity: int
     subject: "_Subject"
-    uid: int | None
+    asker: "_Asker"
     answered: asyncio.Future[bool]
     event: dict[str, object] = field(default_factory=dict)
     """What the event of the question says."""
 
 
-type _Subject = tuple[Destination, str] | int
+type _Subject = tuple[Destination, str, object] | int
+"""A place with a rule and who is private, or the number of the question about a request."""
+type _Asker = tuple[int | None, object]
+"""Whose connection it is, and who is private."""
+type _Told = tuple[Destination, str, Mapping[str, object]]
+"""A place, the rule that asks, and what the event says of the connection."""
 
 
 class Approvals:
-    """The open questions: one for each place and rule, and one for each request that a rule asks about."""
+    """The open questions: one for each place, rule and private person, and one for each request that a rule asks about.
+
+    What a person in private mode answers about connections holds for the desktop until that time ends, and nobody else's gets it.
+    """
 
     def __init__(self, events: FlowEvents, seconds: float = SECONDS) -> None:
         self._events = events
         self._seconds = seconds
         self._open: dict[_Subject, _Question] = {}
+        self._answered: dict[_Subject, bool] = {}
+        """What was answered in the private time of now."""
         self._identities = itertools.count(1)
-        self._reading = Counter[int | None]()
-        """Requests whose bodies are read before their questions, by user: each body may be large."""
+        self._reading = Counter[_Asker]()
+        """Requests whose bodies are read before their questions: each body may be large."""
 
     async def ask(
         self, destination: Destination, rule: str, told: Mapping[str, object] | None = None, request: AskedRequest | None = None
@@ -70,22 +80,34 @@ class Approvals:
 
         `told` is what the event says besides of the connection that asks first. `request` is the one that the rule compared.
         """
-        uid = destination.uid
-        question = None if request else self._open.get((destination, rule))
-        if question is None and (len(self._open) + self._reading.total() >= MAX_OPEN or self._open_of(uid) >= MAX_OPEN_OF_ONE):
-            return False
+        marked = self._events.marked(told or {})
+        asker = destination.uid, marked.get("private")
+        subject = destination, rule, asker[1]
         if request:
-            self._reading[uid] += 1
-            try:
-                described = await request.describe()
-            finally:
-                self._reading[uid] -= 1
-            return await self._begin(destination, rule, told or {}, described).answered
-        question = question or self._begin(destination, rule, told or {}, None)
+            return not self._full(asker) and await self._ask_about(request, asker, (destination, rule, marked))
+        if subject in self._answered:
+            return self._answered[subject]
+        question = self._open.get(subject)
+        if question is None:
+            if self._full(asker):
+                return False
+            question = self._begin(subject, asker, (destination, rule, marked))
         return await asyncio.shield(question.answered)
 
-    def _open_of(self, uid: int | None) -> int:
-        return self._reading[uid] + sum(question.uid == uid for question in self._open.values())
+    async def _ask_about(self, request: AskedRequest, asker: _Asker, told: _Told) -> bool:
+        """Ask about one request. Its question is withdrawn with who waits."""
+        self._reading[asker] += 1
+        try:
+            described = await request.describe()
+        finally:
+            self._reading[asker] -= 1
+        return await self._begin(None, asker, told, described).answered
+
+    def _full(self, asker: _Asker) -> bool:
+        """Whether too many questions are open of a user, or of all. A person's private time has places of its own."""
+        alike = [each.asker[0] for each in self._open.values() if each.asker[1] == asker[1]]
+        alike += [each for (each, private), count in self._reading.items() if private == asker[1] for _ in range(count)]
+        return len(alike) >= MAX_OPEN or alike.count(asker[0]) >= MAX_OPEN_OF_ONE
 
     def wait(self, seconds: float) -> None:
         """Say how long the next questions wait for an answer. Raises ValueError."""
@@ -95,25 +117,33 @@ class Approvals:
 
     def answer(self, identity: object, *, allowed: bool) -> bool:
         """Answer a question; False if it is not open any more."""
-        for question in self._open.values():
+        for subject, question in self._open.items():
             if question.identity == identity and not question.answered.done():
+                private = question.asker[1]
+                if private is not None and private == self._events.private.person and subject != identity:
+                    self._answered[subject] = allowed
                 question.answered.set_result(allowed)
                 return True
         return False
+
+    def forget_private(self) -> None:
+        """Forget what was answered in private time, because that has begun or ended."""
+        self._answered.clear()
 
     @property
     def open(self) -> list[dict[str, object]]:
         """The events of the questions that are open, for those who begin to follow."""
         return [{"event": "ask", **question.event} for question in self._open.values()]
 
-    def _begin(self, destination: Destination, rule: str, told: Mapping[str, object], request: Mapping[str, object] | None) -> _Question:
+    def _begin(self, subject: _Subject | None, asker: _Asker, told: _Told, request: Mapping[str, object] | None = None) -> _Question:
         loop = asyncio.get_running_loop()
         identity = next(self._identities)
-        question = _Question(identity, identity if request else (destination, rule), destination.uid, loop.create_future())
+        destination, rule, marked = told
+        question = _Question(identity, subject or identity, asker, loop.create_future())
         self._open[question.subject] = question
         until = round(time.time() + self._seconds, 3)
         asked = {"by_request": request is not None, **(request or {})}
-        question.event.update({"destination": str(destination), **told, **asked, "ask": identity, "rule": rule, "until": until})
+        question.event.update({"destination": str(destination), **marked, **asked, "ask": identity, "rule": rule, "until": until})
         expiry = loop.call_later(self._seconds, _answer_late, question)
         question.answered.add_done_callback(lambda _: self._close(question, expiry))
         self._events.publish("ask", **question.event)
@@ -123,7 +153,8 @@ class Approvals:
         expiry.cancel()
         del self._open[question.subject]
         allowed = not question.answered.cancelled() and question.answered.result()
-        self._events.publish("answered", ask=question.identity, allowed=allowed)
+        whose = {} if question.asker[1] is None else {"private": question.asker[1]}
+        self._events.publish("answered", ask=question.identity, allowed=allowed, **whose)
 
 
 def _answer_late(question: _Question) -> None:

@@ -12,13 +12,15 @@
 | `{"op": "flows", "after": 0}` | what is relayed now, at most 1000, in the order of their numbers, of which all are above `after` |
 | `{"op": "answer_within", "seconds": 30}` | `{"ok": {}}`: how long connections wait for an answer from now on |
 | `{"op": "answer", "ask": 7, "allow": true}` | `{"ok": {"answered": true}}` |
+| `{"op": "private", "person": "ann", "users": [991]}`, `person` null for nobody | `{"ok": {}}` |
 | `{"op": "secrets", ...}` and others | as `secret_operations` says |
 | `{"op": "follow", "name": "connections"}` | `{"ok": {}}`, then one event a line, the questions that are open first |
 
 A follower with a name is sent what has not arrived under that name yet, from the start of the process on. Behind events
 come lines `{"up_to": 12}`, and it answers `{"acknowledged": 12}` once it has dealt with them. One without a name is sent what
 happens from now on, and answers nothing. Where events were lost, an event `lost` has their `kinds`, and the
-numbers of the questions that are open, which come again behind it.
+numbers of the questions that are open, which come again behind it. Events, flows and questions of private time have the person
+as `private` whom alone they may be told to.
 """
 
 import asyncio
@@ -149,10 +151,10 @@ class ControlSocket:
     def _tell_status(self, _: Mapping[str, Any]) -> Answer:
         policy = self._policy.policy
         return {
-            "open": len(self._flows.open),
+            "open": sum(not flow.private for flow in self._flows.open.values()),
             "rules": len(policy.rules),
             "grants": self._policy.grants,
-            "asking": len(self._approvals.open),
+            "asking": sum("private" not in question for question in self._approvals.open),
             "mode": policy.mode.value,
             "default": policy.default.value,
             "problem": self._policy.problem,

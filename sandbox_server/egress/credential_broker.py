@@ -141,9 +141,10 @@ class CredentialBroker:
     def _tell(self, name: str, withheld: str, destination: Destination, request: HttpRequest, owner: SocketOwner | None) -> None:
         """Tell that a request got a secret, or why it did not."""
         outcome = "not_bound" if withheld else "sent"
-        self._counts[outcome] += 1
-        if outcome == "sent":
-            self._used[name] = round(self._clock(), 3)
+        if owner is None or owner.private is None:
+            self._counts[outcome] += 1
+            if outcome == "sent":
+                self._used[name] = round(self._clock(), 3)
         self._events.publish(
             "secret",
             name=name,
@@ -156,6 +157,7 @@ class CredentialBroker:
             path=shortened(request.path.partition("?")[0]),
             uid=owner.uid if owner else None,
             inode=owner.inode if owner else 0,
+            private=owner.private if owner else None,
         )
 
     async def _value_of(self, secret: BoundSecret) -> BoundSecret:

@@ -82,7 +82,7 @@ class EgressFlows:
             place = self._destination_of(client)
         except OSError:
             return reset(client)
-        owner = self._owner_of(client, place)
+        owner = self._marked_owner(client, place)
         return await self._serve(client, Destination(place[1], address=place[0], uid=_uid(owner)), owner)
 
     async def serve_asked(self, client: socket.socket, destination: Destination, said: bytes = b"") -> None:
@@ -190,9 +190,12 @@ class EgressFlows:
         if client.family == socket.AF_UNIX:
             return None
         try:
-            return self._owner_of(client, local_address(client))
+            return self._marked_owner(client, local_address(client))
         except OSError:
             return None
+
+    def _marked_owner(self, client: socket.socket, place: tuple[Address, int]) -> SocketOwner | None:
+        return self._events.private.marked(self._owner_of(client, place))
 
     async def _relay(self, client: socket.socket, place: Destination, first: FirstBytes, owner: SocketOwner | None, said: bytes) -> None:
         if not await self._hear(client, place, first, said):

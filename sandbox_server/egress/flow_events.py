@@ -4,8 +4,10 @@ import asyncio
 import itertools
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+
+from sandbox_server.egress.private_time import PrivateTime
 
 MAX_KEPT = 512
 """Events of one kind that wait for a follower. The oldest of that kind gives way, so no kind pushes out another."""
@@ -58,7 +60,8 @@ class FlowEventFollower:
 class FlowEvents:
     """The events of this process, from its start."""
 
-    def __init__(self) -> None:
+    def __init__(self, private: PrivateTime | None = None) -> None:
+        self.private = private or PrivateTime()
         self._kept: defaultdict[str, deque[tuple[int, FlowEvent]]] = defaultdict(deque)
         self._gone: dict[str, int] = {}
         """The number of the last event of each kind that gave way."""
@@ -77,10 +80,11 @@ class FlowEvents:
         return bool(self._followers)
 
     def publish(self, kind: str, **fields: object) -> None:
-        """Tell everyone who follows, without waiting."""
-        self.counts[kind] += 1
+        """Tell everyone who follows, without waiting. What is private is marked, and not counted: everybody may see the counts."""
+        event = {"event": kind, "at": round(time.time(), 3), **self.marked(fields)}
+        if event.get("private") is None:
+            self.counts[kind] += 1
         self.number += 1
-        event = {"event": kind, "at": round(time.time(), 3), **fields}
         self.observe(event)
         kept = self._kept[kind]
         if len(kept) >= MAX_KEPT:
@@ -89,6 +93,13 @@ class FlowEvents:
         kept.append((self.number, event))
         for follower in self._followers:
             follower.wake()
+
+    def marked(self, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """Return what is told of a connection, with the person as `private` whom alone it may be told to."""
+        if fields.get("private") is not None or "uid" not in fields:
+            return fields
+        person = self.private.person_of(fields["uid"], fields["inode"])
+        return fields if person is None else {**fields, "private": person}
 
     @contextmanager
     def follow(self, name: str = "") -> Iterator[FlowEventFollower]:

@@ -52,6 +52,11 @@ class OpenFlow:
         """Whether a decision lets the flow go on, by itself or because its question was answered."""
         return decision.allowed or (decision.action is EgressAction.ASK and decision.rule == self.approved)
 
+    @property
+    def private(self) -> bool:
+        """Whether it may be told to one person alone."""
+        return self.owner is not None and self.owner.private is not None
+
     def describe(self) -> dict[str, object]:
         """The flow, for events and lists."""
         return {
@@ -86,6 +91,7 @@ def told_of(destination: Destination, owner: SocketOwner | None, request: HttpRe
         "uid": owner.uid if owner else None,
         "inode": owner.inode if owner else 0,
         "request": str(request) if request else "",
+        **({"private": owner.private} if owner and owner.private is not None else {}),
     }
 
 

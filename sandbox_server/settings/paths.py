@@ -212,3 +212,5 @@ class Users:
     proxy: str = "proxy"
     proxy_gid: int = 13
     """The group of Debian's user for proxies."""
+    may_be_desktop: frozenset[int] = frozenset({991, 13, 65534})
+    """Ids of the users whose connections the desktop may have caused: its own, and those of the forward proxy's programs."""

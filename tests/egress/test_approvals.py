@@ -151,10 +151,10 @@ async def test_the_question_of_a_request_that_is_given_up_is_withdrawn() -> None
 async def test_the_questions_of_one_user_leave_others_a_place() -> None:
     approvals = Approvals(FlowEvents(), seconds=30)
     flood = [
-        asyncio.ensure_future(approvals.ask(Destination(443, f"{number}.example", uid=1000), "rule", told={"uid": 1000}))
+        asyncio.ensure_future(approvals.ask(Destination(443, f"{number}.example", uid=1000), "rule", told={"uid": 1000, "inode": 1}))
         for number in range(2 * MAX_OPEN_OF_ONE)
     ]
-    others = asyncio.ensure_future(approvals.ask(replace(PLACE, uid=991), "rule", told={"uid": 991}))
+    others = asyncio.ensure_future(approvals.ask(replace(PLACE, uid=991), "rule", told={"uid": 991, "inode": 1}))
     await eventually(lambda: others.done() or len(approvals.open) > MAX_OPEN_OF_ONE)
     assert [each["uid"] for each in approvals.open] == [1000] * MAX_OPEN_OF_ONE + [991]
     for each in (others, *flood):

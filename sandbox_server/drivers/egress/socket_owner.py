@@ -30,9 +30,12 @@ _numbers = itertools.count(1)
 class SocketOwner:
     """Whose a connection is. The kernel gives the user 0, and no inode, once the socket was closed."""
 
-    uid: int
+    uid: int | None
+    """None if the kernel did not say."""
     inode: int
     """The number of the socket, which /proc/PID/fd names; 0 once no process has it any more."""
+    private: str | None = None
+    """The person in whose private time the connection was open, if it may be the desktop's. That stays when the time is over."""
 
 
 def open_owners() -> socket.socket:

@@ -29,7 +29,7 @@ LOOKUP_SECONDS = scaled(0.5)
 MIN_SECONDS = 1.0
 """A question that ends sooner is not asked any more."""
 PROGRAM = "a program in the box"
-"""Who asks, if no session is known."""
+"""Who asks, if no session is known: a program names its session itself, so invented ones are one asker."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_NAME = 200
 MAX_PATH = 200
@@ -181,9 +181,11 @@ class ConnectionQuestions:
             request=event["request"],
             uid=event["uid"],
             inode=event["inode"],
+            private=event.get("private"),
         )
-        self._attribution.want(connection)
-        await self._attribution.settled(connection, LOOKUP_SECONDS)
+        if connection.private is None:
+            self._attribution.want(connection)
+            await self._attribution.settled(connection, LOOKUP_SECONDS)
         seconds = event["until"] - self._now()
         if seconds < MIN_SECONDS:
             return
@@ -191,11 +193,14 @@ class ConnectionQuestions:
         request = ShownRequest.of(event)
         asker = Asker.of(connection.uid, self._users)
         effects = effects_of(_place_of(connection), request, asker, self._answers.task_of(caller), self._answers.durations)
+        if connection.private is not None:
+            effects = {"once": _private_effect(connection, request)}
         question = question_of(connection, request, asker, seconds, caller, effects)
         decision = await self._ask(question)
         while decision.joined and decision.outcome == "once" and event["by_request"]:
             decision = await self._ask(question)  # that allowed the request of whoever asked first
-        if decision.answer and (request is None or decision.answer in ("task", "always")):
+        told_by_rule = request is None or decision.answer in ("task", "always")
+        if decision.answer and told_by_rule and connection.private is None:  # of private time no rule tells: the egress process remembers
             scope = request.scope(asker.users) if request else GrantScope(users=asker.users)
             task = self._answers.task_of(caller)
             with _logged("an answer"):
@@ -291,7 +296,7 @@ def question_of(
     caller: str | None,
     effects: Mapping[ApprovalAnswer, AnswerEffect],
 ) -> ApprovalQuestion:
-    """Return the question about a connection, or about a request of one."""
+    """Return the question about a connection, or about a request of one: in private time to one person."""
     details = {
         "host": connection.host,
         "port": str(connection.port),
@@ -305,11 +310,12 @@ def question_of(
         subject="network",
         reason=f"A program wants to {'send a request' if request else 'connect'} to {connection.place}.",
         details=details,
-        asked_by=ON_DESKTOP if asker.name == "desktop" else caller or PROGRAM,  # invented sessions are one asker
+        asked_by=ON_DESKTOP if asker.name == "desktop" or connection.private is not None else caller or PROGRAM,
         rule=connection.rule,
         seconds=seconds,
         answers=(*effects, "deny"),
         effects=effects,
+        private=connection.private,
     )
 
 
@@ -332,6 +338,11 @@ def effects_of(
     if request.path:
         found["always"] = AnswerEffect("What this rule says, for every program, with any query and body.", rule=rule)
     return found
+
+
+def _private_effect(connection: Connection, request: ShownRequest | None) -> AnswerEffect:
+    """Return what a person in private mode allows: nothing that anybody hears of when that time is over."""
+    return AnswerEffect("This request alone." if request else f"The desktop's connections to {connection.place} until private mode ends.")
 
 
 def always_rule(place: EgressDestination, scope: GrantScope, *, denies: bool) -> dict[str, Any]:

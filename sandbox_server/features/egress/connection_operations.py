@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandbox_server.core import Call, Event, EventTypes, Failure, Model, operation
+from sandbox_server.core import Call, Caller, Event, EventTypes, Failure, Model, operation
 from sandbox_server.drivers.egress.egress_client import EgressClient
 from sandbox_server.features.egress.connections import ConnectionAction, ConnectionTable, EgressConnection
 from sandbox_server.features.egress.status import EgressStatus, EgressStatusReader
@@ -50,28 +50,32 @@ class EgressConnections:
         self._status = status
 
     @operation("GET /v1/egress/connections", scope="admin")
-    async def list_connections(self, request: ListConnections) -> list[EgressConnection]:
-        """List the connections that are open, and the last 1000 that ended or were refused, the latest first."""
+    async def list_connections(self, request: ListConnections, call: Call) -> list[EgressConnection]:
+        """List the connections that are open, and the last 1000 that ended or were refused, the latest first.
+
+        What the browser connects to while a person is private is listed for that person alone, then and later.
+        """
         self._client.check()
         await self._measure()
         found = self._table.open if request.state != "ended" else []
         found = found + (self._table.ended if request.state != "open" else [])
         wanted = [
             each
-            for each in sorted(found, key=lambda each: -each.id)
-            if request.action in (None, each.action) and request.host in (None, each.host)
+            for each in sorted(found, key=lambda each: (-each.at, -each.id))
+            if each.seen_by(call.caller) and request.action in (None, each.action) and request.host in (None, each.host)
         ]
         return [each.shown() for each in wanted[: request.limit]]
 
     async def follow(self, call: Call) -> AsyncIterator[Event] | None:
         """Begin to tell a caller; None for one who may not see connections."""
-        return self._events() if call.caller.may("admin") else None
+        return self._events(call.caller) if call.caller.may("admin") else None
 
-    async def _events(self) -> AsyncIterator[Event]:
+    async def _events(self, caller: Caller) -> AsyncIterator[Event]:
         version, told = 0, None
         while True:
             await self._measure()
-            status, changed = await self._status.egress_status(), self._table.changed_since(version)
+            status = await self._status.egress_status()
+            changed = [each for each in self._table.changed_since(version) if each.seen_by(caller)]
             version = self._table.version
             if changed or status != told:
                 shown = [each.shown() for each in changed[:MAX_TOLD]]

@@ -4,14 +4,17 @@ import itertools
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from sandbox_server.core import Model
+from sandbox_server.core import Caller, Model
+from sandbox_server.core.control import shown_to
 
 MAX_ENDED = 1000
 MAX_OPEN = 4096
 GATHER_SECONDS = 3.0
+FIRST_PRIVATE = 1 << 40
+"""The number of the first connection of private time. They have numbers of their own, so that no gap tells how many there were."""
 MAX_APART = 5
 """Refusals of the same kind that have entries of their own within GATHER_SECONDS. More are counted by the last one."""
 
@@ -82,6 +85,8 @@ class Connection:
     process: ConnectionProcess | None = None
     session: str | None = None
     count: int = 1
+    private: str | None = None
+    """The person in whose private time it was open, if the desktop may have caused it. Nobody else hears of it."""
     changed: int = field(default=0)
     """When it changed, by the table's counter."""
 
@@ -96,18 +101,25 @@ class Connection:
         """The command line of its program; None if unknown."""
         return self.process.command if self.process else None
 
+    def seen_by(self, caller: Caller) -> bool:
+        """Whether a caller may hear of it."""
+        return shown_to(self.private, caller)
+
     def shown(self) -> EgressConnection:
         """Describe it to a caller."""
         return EgressConnection(**{name: getattr(self, name) for name in EgressConnection.model_fields})
 
 
 class ConnectionTable:
-    """Fills itself from the events of the egress process. `seen` is called with every connection that opens or is refused."""
+    """Fills itself from the events of the egress process.
+
+    `seen` is called with every connection that opens or is refused, but those of private time: these are listed for their person alone.
+    """
 
     def __init__(self, desktop_uid: int | None = None, now: Callable[[], float] = time.time) -> None:
         self._desktop_uid = desktop_uid
         self._now = now
-        self._numbers = itertools.count(1)
+        self._numbers, self._private_numbers = itertools.count(1), itertools.count(FIRST_PRIVATE)
         self._open: dict[int, Connection] = {}
         self._ended: deque[Connection] = deque(maxlen=MAX_ENDED)
         self._refused: OrderedDict[tuple[object, ...], list[Connection]] = OrderedDict()
@@ -142,6 +154,9 @@ class ConnectionTable:
         """Take the bytes of open connections."""
         for flow in flows:
             connection = self._open.get(flow["id"])
+            if connection and (private := flow.get("private")) is not None and private != connection.private:
+                connection = self._open[flow["id"]] = replace(connection, private=private)  # who knew it before learns nothing more of it
+                self.touch(connection)
             if connection and (connection.bytes_sent, connection.bytes_received) != (flow["sent"], flow["received"]):
                 connection.bytes_sent, connection.bytes_received = flow["sent"], flow["received"]
                 self.touch(connection)
@@ -155,6 +170,11 @@ class ConnectionTable:
     def ended(self) -> list[Connection]:
         """Those that ended or were refused, the latest first."""
         return list(reversed(self._ended))
+
+    @property
+    def public(self) -> int:
+        """How many are open that everybody may hear of."""
+        return sum(each.private is None for each in self._open.values())
 
     def changed_since(self, version: int) -> list[Connection]:
         """Return what is new or changed, the latest first."""
@@ -185,11 +205,11 @@ class ConnectionTable:
         connection.ended, connection.reason = self._now(), reason
         self._ended.append(connection)
         self.touch(connection)
-        for listener in self.over:
+        for listener in self.over if connection.private is None else ():
             listener(connection)
 
     def _refuse(self, event: Mapping[str, Any]) -> None:
-        key = tuple(event.get(name) for name in ("host", "port", "protocol", "rule", "uid", "request"))
+        key = tuple(event.get(name) for name in ("host", "port", "protocol", "rule", "uid", "request", "private"))
         now, connection = self._now(), self._made(event, "deny")
         connection.ended, connection.reason = now, event["reason"]
         while self._refused and now - next(iter(self._refused.values()))[0].at >= GATHER_SECONDS:
@@ -204,9 +224,9 @@ class ConnectionTable:
         self._tell(connection)
 
     def _made(self, event: Mapping[str, Any], action: ConnectionAction) -> Connection:
-        uid = event.get("uid")
+        uid, private = event.get("uid"), event.get("private")
         return Connection(
-            id=next(self._numbers),
+            id=next(self._numbers if private is None else self._private_numbers),
             at=self._now(),
             host=event["host"],
             port=event["port"],
@@ -219,9 +239,10 @@ class ConnectionTable:
             uid=uid,
             inode=event.get("inode", 0),
             session="desktop" if uid is not None and uid == self._desktop_uid else None,
+            private=private,
         )
 
     def _tell(self, connection: Connection) -> None:
         self.touch(connection)
-        for listener in self.seen:
+        for listener in self.seen if connection.private is None else ():
             listener(connection)

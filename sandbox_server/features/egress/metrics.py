@@ -38,7 +38,7 @@ class EgressMetrics:
             f"tandem_egress_up {0 if self._away() else 1}",
             "# HELP tandem_egress_open_connections Connections that leave the box now.",
             "# TYPE tandem_egress_open_connections gauge",
-            f"tandem_egress_open_connections {len(self._table.open)}",
+            f"tandem_egress_open_connections {self._table.public}",
             "# HELP tandem_egress_connections_total Connections by rule and action.",
             "# TYPE tandem_egress_connections_total counter",
             *(

@@ -76,4 +76,4 @@ def _too_many_of(owner: str, askers: list[str], most: int, most_of_one: int) -> 
 
 def key_of(question: ApprovalQuestion) -> QuestionKey:
     """Return what makes two questions the same: what is asked, by whom, and by which rule."""
-    return (question.subject, question.rule, question.asked_by, *sorted(question.details.items()))
+    return (question.subject, question.rule, question.asked_by, question.private, *sorted(question.details.items()))

@@ -22,6 +22,7 @@ class _OpenQuestion:
     """A question that is open, and how many wait for it."""
 
     asked_by: str
+    private: bool
     decision: asyncio.Task[ApprovalDecision]
     waiting: int = 0
 
@@ -36,7 +37,7 @@ class HandoffApprovals:
         """`seconds` is how long a person may take, if a question does not say."""
         self._queue = queue
         self._seconds = seconds
-        self._limits = limits or ApprovalLimits()
+        self._limits, self._private_limits = limits or ApprovalLimits(), ApprovalLimits()
         self._open: dict[QuestionKey, _OpenQuestion] = {}
         self._tasks = Tasks()
 
@@ -54,18 +55,23 @@ class HandoffApprovals:
 
         Whoever stops waiting withdraws the question, unless others wait for it, too.
         """
-        key = key_of(question)
-        found = self._open.get(key)
+        key, private = key_of(question), question.private is not None
+        found, limits = self._open.get(key), self._limits_of(question)
         if found:
             return replace(await self._wait(key, found), joined=True)
         details = {name: visible(text[: MAX_DETAIL + 1]) for name, text in question.details.items()}
-        if why := self._limits.refusal(question, details, [each.asked_by for each in self._open.values()]):
+        opened = [each.asked_by for each in self._open.values() if each.private == private]
+        if why := limits.refusal(question, details, opened):
             return ApprovalDecision("refused", why=why, on_timeout=question.on_timeout)
-        self._limits.asked(question)
+        limits.asked(question)
         asking = self._tasks.start(self._decide(question, details), name=f"approval of {question.subject}")
-        found = self._open[key] = _OpenQuestion(question.asked_by, asking)
+        found = self._open[key] = _OpenQuestion(question.asked_by, private, asking)
         asking.add_done_callback(lambda _: self._forget(key, found))
         return await self._wait(key, found)
+
+    def _limits_of(self, question: ApprovalQuestion) -> ApprovalLimits:
+        """Return what counts the question: neither side learns of the other's by being refused."""
+        return self._limits if question.private is None else self._private_limits
 
     async def _wait(self, key: QuestionKey, found: _OpenQuestion) -> ApprovalDecision:
         found.waiting += 1
@@ -90,13 +96,13 @@ class HandoffApprovals:
         answers = list(question.answers)
         approval = Approval(subject=question.subject, rule=question.rule, details=details, answers=answers, effects=effects)
         reason = visible(question.reason)[:MAX_REASON]
-        asked = await self._queue.ask_approval(approval, reason, question.asked_by, seconds, question.on_timeout)
+        asked = await self._queue.ask_approval(approval, reason, question.asked_by, seconds, question.on_timeout, private=question.private)
         try:
             ended = await self._queue.closed(asked.id, seconds + CLOSE_SECONDS)
         finally:
             await self._withdraw(asked.id, question.asked_by)
         if ended.outcome == "deny":
-            self._limits.denied(question, ended.closed_by or "")
+            self._limits_of(question).denied(question, ended.closed_by or "")
         return _decision(ended, question)
 
     async def _withdraw(self, handoff: str, asked_by: str) -> None:

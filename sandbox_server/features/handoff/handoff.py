@@ -175,3 +175,5 @@ class Handoff(Model):
     """Every attempt to notify people."""
     approval: Approval | None = None
     """What it is about, of the kind `approve`; null of every other."""
+    private: str | None = None
+    """The person in whose private time the browser caused it, and to whom alone it is shown; null for everybody."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr
 
 from sandbox_server.core import Call, Caller, Event, EventTypes, Model, PermissionDenied, Reply, operation
+from sandbox_server.core.control import shown_to
 from sandbox_server.features.handoff.handoff import WAIT_SECONDS, AnswerHandoff, AskPerson, Handoff, HandoffRef
 from sandbox_server.features.handoff.queue import HandoffQueue
 
@@ -66,7 +67,7 @@ class Handoffs:
     @operation("GET /v1/handoffs", scope="view")
     async def list_handoffs(self, request: ListHandoffs, call: Call) -> list[Handoff]:
         """List handoffs. Answers are visible to the requester, to people who may control, and to admins."""
-        return [_visible_to(call.caller, each) for each in self._queue.listed(request.status)]
+        return _all_visible_to(call.caller, self._queue.listed(request.status))
 
     @operation("GET /v1/handoffs/events", scope="view", events=EVENTS)
     async def handoff_events(self, call: Call) -> AsyncIterator[Event]:
@@ -79,11 +80,13 @@ class Handoffs:
 
         Its answer is visible to the requester, to people who may control, and to admins.
         """
+        self._queue.check_shown(request.id, call.caller)
         return _with_hint(_visible_to(call.caller, await self._wait_closed(request.id, request.wait)))
 
     @operation("POST /v1/handoffs/{id}/claim", scope="control")
     async def claim_handoff(self, request: HandoffRef, call: Call) -> Handoff:
         """Claim a handoff, as a person. Nobody else can claim it then."""
+        self._queue.check_shown(request.id, call.caller)
         _check_person(call)
         claimed = await self._queue.claim(request.id, call.caller.name)
         await self._claimed(call.caller)
@@ -92,6 +95,7 @@ class Handoffs:
     @operation("POST /v1/handoffs/{id}/assign", scope="control")
     async def assign_handoff(self, request: AssignHandoff, call: Call) -> Handoff:
         """Assign a handoff to another person."""
+        self._queue.check_shown(request.id, call.caller)
         _check_person(call)
         return await self._queue.assign(request.id, call.caller, request.to)
 
@@ -101,6 +105,7 @@ class Handoffs:
 
         The first answer counts. 409 says that somebody else answered or claimed it, that it was withdrawn, or that it expired.
         """
+        self._queue.check_shown(request.id, call.caller)
         _check_person(call)
         return await self._queue.answer(request, call.caller.name, "view")
 
@@ -111,6 +116,7 @@ class Handoffs:
         It goes into the page in front, if that has the field's origin. The requester does not receive it. 409 says why
         it was not filled in, or not completely.
         """
+        self._queue.check_shown(request.id, call.caller)
         _check_person(call)
         field = self._queue.secret_field(request.id, request.field)
         await self._queue.claim(request.id, call.caller.name)
@@ -123,6 +129,7 @@ class Handoffs:
 
         The answer is as trustworthy as that client: `answered_in` says where it was given.
         """
+        self._queue.check_shown(request.id, call.caller)
         if call.surface != "mcp" or call.caller.name != self._queue.get(request.id).asked_by:
             raise PermissionDenied("only the MCP client that made the request can pass on its user's answer")
         return await self._queue.answer(request, call.caller.name, "client")
@@ -130,6 +137,7 @@ class Handoffs:
     @operation("DELETE /v1/handoffs/{id}", scope="view")
     async def cancel_handoff(self, request: HandoffRef, call: Call) -> Handoff:
         """Cancel a handoff. The requester may, and admins who are people or have the owner's key."""
+        self._queue.check_shown(request.id, call.caller)
         if call.caller.name != self._queue.get(request.id).asked_by and not (call.caller.decides and call.caller.may("admin")):
             raise PermissionDenied("only the requester can cancel this, or a person or the owner's key with the scope 'admin'")
         return await self._queue.close(request.id, call.caller.name, "cancelled")
@@ -139,8 +147,16 @@ class Handoffs:
         return await self._queue.with_receipt(await self._queue.closed(handoff, seconds))
 
     async def _follow(self, caller: Caller) -> AsyncIterator[Event]:
+        told: list[Handoff] | None = None
         async for found in self._queue.news():
-            yield Event("handoffs", [_visible_to(caller, each) for each in found])
+            shown = _all_visible_to(caller, found)
+            if shown != told:  # that somebody else's private ones have changed is not told either
+                told = shown
+                yield Event("handoffs", shown)
+
+
+def _all_visible_to(caller: Caller, handoffs: list[Handoff]) -> list[Handoff]:
+    return [_visible_to(caller, each) for each in handoffs if shown_to(each.private, caller)]
 
 
 def _visible_to(caller: Caller, handoff: Handoff) -> Handoff:

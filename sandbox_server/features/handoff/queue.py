@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from sandbox_server.core import Caller, Conflict, NotFound, PermissionDenied, ResourceExhausted, Tasks
 from sandbox_server.core.approval import TimeoutAction
+from sandbox_server.core.control import shown_to
 from sandbox_server.core.receipt import HOLDING, Receipt
 from sandbox_server.features.handoff.handoff import (
     PRIVATE_KINDS,
@@ -64,12 +65,15 @@ class HandoffQueue:
         await self._tasks.close()
 
     def follow(self, asked: Asked) -> None:
-        """Call `asked` with every open handoff: the current ones at once, others when they are made or loaded."""
+        """Call `asked` with every open handoff that everybody may see: the current ones at once, others when they are made or loaded."""
         self._followers.append(asked)
         for each in self.listed("open"):
-            asked(each)
+            if each.private is None:
+                asked(each)
 
     def _tell(self, handoff: Handoff) -> None:
+        if handoff.private is not None:
+            return
         for asked in self._followers:
             asked(handoff)
 
@@ -79,6 +83,12 @@ class HandoffQueue:
         if found is None:
             raise NotFound(f"there is no handoff {handoff!r}", id=handoff)
         return found
+
+    def check_shown(self, handoff: str, caller: Caller) -> None:
+        """Raise NotFound unless a handoff is there for a caller."""
+        found = self._handoffs.get(handoff)
+        if found is None or not shown_to(found.private, caller):
+            raise NotFound(f"there is no handoff {handoff!r}", id=handoff)
 
     def is_open(self, handoff: str) -> bool:
         """Whether the handoff exists and is open."""
@@ -97,10 +107,14 @@ class HandoffQueue:
         given = request.model_dump(exclude={"deadline", "wait"})
         return await self._made(given, asked_by=caller.name, seconds=request.deadline)
 
-    async def ask_approval(self, approval: Approval, reason: str, asked_by: str, seconds: float, on_timeout: TimeoutAction) -> Handoff:
-        """Open a handoff of the kind `approve`. Its caller bounds how many there are."""
+    async def ask_approval(
+        self, approval: Approval, reason: str, asked_by: str, seconds: float, on_timeout: TimeoutAction, private: str | None = None
+    ) -> Handoff:
+        """Open a handoff of the kind `approve`, for one person alone if it is private. Its caller bounds how many there are."""
         given: dict[str, Any] = {"kind": "approve", "reason": reason, "instructions": "", "url": None, "region": None, "choices": []}
-        return await self._made(given | {"on_timeout": on_timeout, "approval": approval}, asked_by=asked_by, seconds=seconds)
+        return await self._made(
+            given | {"on_timeout": on_timeout, "approval": approval, "private": private}, asked_by=asked_by, seconds=seconds
+        )
 
     async def _made(self, given: dict[str, Any], *, asked_by: str, seconds: float) -> Handoff:
         now = self._now()

@@ -31,7 +31,7 @@ def listed(client: EgressClient, table: ConnectionTable, ruling: Ruling, tmp_pat
 
 
 async def hosts(listed: EgressConnections, **wanted: Any) -> list[str]:
-    return [each.host for each in await listed.list_connections(ListConnections(**wanted))]
+    return [each.host for each in await listed.list_connections(ListConnections(**wanted), OWNER)]
 
 
 async def test_connections_are_listed_the_latest_first_as_asked(listed: EgressConnections, table: ConnectionTable) -> None:
@@ -62,7 +62,7 @@ async def test_the_bytes_of_an_open_connection_are_of_now(lab: EgressLab, listed
     async with asyncio.timeout(20):
         await reader.readexactly(5)
     table.hear(await lab.event("open"))
-    [shown] = await listed.list_connections(ListConnections())
+    [shown] = await listed.list_connections(ListConnections(), OWNER)
     assert (shown.bytes_sent, shown.bytes_received, shown.ended) == (len(request), 5, None)
     writer.close()
 
