@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -192,7 +193,7 @@ def test_of_many_clients_that_never_read_most_are_cut_off_and_one_that_reads_goe
         for number in range(12):
             asked = f"window.asked = {number}; 'x'.repeat({24 * MIB})"
             silent.append(stack.enter_context(silent_client(shared, tab, asked)))
-            until(lambda wanted=number: ann.evaluate("window.asked", hers) == wanted)
+            until(partial(ann.evaluate, "window.asked", hers), number.__eq__)
         assert len(ann.evaluate(f"'y'.repeat({8 * MIB})", hers)) == 8 * MIB
         whole = [size for client in silent if (size := read_of(client)) >= 24 * MIB]
     assert len(whole) <= 4

@@ -319,6 +319,15 @@ async def test_a_websocket_passes_and_its_echo_is_redacted(opened: SecretLab) ->
     assert "sec-websocket-extensions" not in opened.server.fields()
 
 
+async def test_a_server_that_changes_to_another_protocol_is_refused(opened: SecretLab) -> None:
+    """In it requests would follow that nobody judges."""
+    opened.server.respond = lambda *_: (101, [("Upgrade", "h2c"), ("Connection", "Upgrade")], [b"PRI"])
+    opened.secrets(secret())
+    said = await opened.ask(request("Upgrade: websocket", "Connection: Upgrade", closes=False))
+    assert b"changes to another protocol than that of a WebSocket" in said
+    assert b" 101 " not in said
+
+
 async def test_a_value_that_no_header_may_have_is_refused(opened: SecretLab) -> None:
     opened.secrets(secret(value="pass wörd ☃"))
     said = await opened.ask(request(BEARER))

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from sandbox_server.drivers.egress.policy import Destination
+from sandbox_server.drivers.egress.policy import Destination, HttpRequest
 from sandbox_server.drivers.egress.socket_owner import SocketOwner
+from sandbox_server.egress.approvals import AskedRequest
 from sandbox_server.egress.private_time import NOBODY, PrivateTime
 from tests.egress.conftest import EgressLab, anyio_backend, lab
 from tests.patience import eventually
@@ -126,3 +127,18 @@ async def test_a_persons_answer_holds_for_her_time_and_no_program_gets_it(lab: E
     approvals.answer(other["ask"], allowed=False)
     assert not await programs
     assert not await later, "after it the desktop's is a question like any other"
+
+
+async def test_a_request_of_private_time_is_asked_about_each_time(lab: EgressLab) -> None:
+    async def nothing() -> bytes:
+        return b""
+
+    approvals = lab.server.approvals
+    begin(lab)
+    for _ in range(2):
+        asking = asyncio.create_task(approvals.ask(ASKED, "asks", DESKTOP, AskedRequest(HttpRequest("GET", "/"), nothing)))
+        await eventually(lambda: len(approvals.open) == 1)
+        assert approvals.open[0]["private"] == "ann"
+        approvals.answer(approvals.open[0]["ask"], allowed=True)
+        async with asyncio.timeout(20):
+            assert await asking

@@ -93,7 +93,7 @@ export function coversOf({ approval }, decision) {
   const known = { agent: translate("agentsPrograms"), desktop: translate("desktopsPrograms"), [UNKNOWN]: translate("everyProgram") };
   const user = details.user ?? UNKNOWN;
   const who = Object.hasOwn(known, user) ? known[/** @type {keyof typeof known} */ (user)] : translate("programsOf", { user });
-  if (subject === "network" && !details.request) return translate("coversConnections", { who, place: place(details) });
+  if (subject === "network" && !details.request) return translate(effect.seconds || decision === "task" ? "coversConnections" : "coversPrivate", { who, place: place(details) });
   if (decision === "once") return translate("coversThis");
   /** @type {Partial<Record<Subject, string>>} */
   const texts = {

@@ -91,8 +91,9 @@ export class ApprovalCard {
     const list = element("dl", "facts effects");
     for (const decision of this.#answers()) {
       const effect = this.handoff.approval?.effects?.[decision];
-      if (!effect || effect.rule || (decision === "once" && !effect.seconds)) continue;
-      list.append(element("dt", "", answerLabel(this.handoff, decision)), Object.assign(element("dd", "", coversOf(this.handoff, decision)), { dir: "auto" }));
+      const covers = coversOf(this.handoff, decision);
+      if (!effect || effect.rule || covers === translate("coversThis")) continue;
+      list.append(element("dt", "", answerLabel(this.handoff, decision)), Object.assign(element("dd", "", covers), { dir: "auto" }));
     }
     return list;
   }

@@ -36,7 +36,12 @@ async def test_a_programs_own_parameters_of_these_names_are_left_alone(gate: Gat
 async def test_each_parameter_is_decoded_once(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[str] = []
     decode = original._parameter
-    monkeypatch.setattr(original, "_parameter", lambda text: (decoded.append(text), decode(text))[1])
+
+    def noted(text: str) -> tuple[str, str]:
+        decoded.append(text)
+        return decode(text)
+
+    monkeypatch.setattr(original, "_parameter", noted)
     assert (await gate.ask("/v1/x?a=1&b=2", x_aio_api_key=KEY)).status == 200
     assert decoded == ["a=1", "b=2"]
 

@@ -149,7 +149,7 @@ async def test_pruning_hands_the_files_of_what_goes_to_the_one_that_stands_on_it
 async def test_an_automatic_checkpoint_makes_room_for_itself(checkpoints: Checkpoints, daemon: FakeBox) -> None:
     daemon.answers |= {"list": {"head": None, "checkpoints": [record("a", None, "before_risk", 30)]}, "remove": {}}
     with pytest.raises(ResourceExhausted):  # the list of this daemon never changes
-        await checkpoints.keep("before x", "me")
+        await checkpoints.keep("before x", CALL.caller)
     assert "remove" in daemon.operations()
     assert "checkpoint" not in daemon.operations()
 

@@ -321,7 +321,7 @@ async def test_what_the_desktop_asks_is_not_asked_by_a_program(client: EgressCli
         return {}
 
     attribution = ConnectionAttribution(look, desktop_uid=991)
-    questions = ConnectionQuestions(client, person.ask, ruling.answers, attribution, {}.get, USERS)
+    questions = ConnectionQuestions(client, person.ask, ruling.answers, attribution, lambda _: None, USERS)
     asked = {
         "event": "ask",
         "destination": "tls a.example",

@@ -184,7 +184,7 @@ async def test_the_request_of_another_asker_comes_before_the_rest_of_one(tmp_pat
 
 
 async def test_a_link_that_cannot_be_made_is_told_and_tried_again_and_one_that_was_is_kept(tmp_path: Path) -> None:
-    place, made = Place("telegram", DeliveryResult(500, "oops")), []
+    place, made = Place("telegram", DeliveryResult(500, "oops")), list[str]()
 
     def link(_: Handoff) -> str:
         made.append(f"{LINK}{len(made)}")

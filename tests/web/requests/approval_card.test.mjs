@@ -156,3 +156,8 @@ test("a body and arguments are read before the buttons", () => {
   }
   assert.equal(shown().element.hasAttribute("data-cut"), false);
 });
+
+test("what a person in private mode allows ends with it", () => {
+  const { element } = shown(withEffects({ once: { covers: "c", seconds: null, rule: null } }, { answers: ["once", "deny"], details: { ...REACH.approval.details, user: "desktop" } }));
+  assert.equal(element.querySelector(".effects dd").textContent, "Connections of the desktop’s programs to api.example.com:443, until private mode ends.");
+});
