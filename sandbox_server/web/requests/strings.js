@@ -183,7 +183,7 @@ const CHINESE = {
   allowFor: "允许 {time}",
   coversThis: "仅限当前等待的这一项。",
   coversConnections: "{who}到 {place} 的连接。",
-  coversPrivate: "{who}到 {place} 的连接，直到隐私模式结束。",
+  coversPrivate: "{who}到 {place} 的连接，直到私密模式结束。",
   coversRequest: "{who}发出的相同请求。",
   coversLine: "在 {directory} 中的相同命令。",
   coversHost: "{host} 的所有页面。",
