@@ -31,7 +31,9 @@ from sandbox_server.core.http.asgi_server import serve_on
 from sandbox_server.core.http.measured_websocket import MeasuredWebSocket
 from sandbox_server.drivers.box import desktop_root, isolation
 from sandbox_server.drivers.box.client import BoxClient
+from sandbox_server.drivers.box.isolation import EgressEnforcement
 from sandbox_server.drivers.browser.chromium import Chromium, ChromiumPaths
+from sandbox_server.drivers.egress.network_namespace import PROXY_PORT
 from sandbox_server.drivers.ipc.connect_with_retry import RESTART_SECONDS
 from sandbox_server.drivers.proxy import forward_proxy
 from sandbox_server.drivers.secrets.trust_files import TrustFiles
@@ -66,7 +68,7 @@ def create(settings: Settings) -> Starlette:
     profile = ProfileInUse(JsonFile(paths.profile), settings.browser.profile)
     chromium = Chromium(Processes(paths.socket("spawn"), RESTART_SECONDS), settings.browser, place, profile.read())
     egress = isolation.read(paths.isolation).egress
-    chromium.change(egress=egress != "off", egress_proxy=settings.egress.proxy_address if egress == "proxy" else None)
+    chromium.change(egress=egress != "off", egress_proxy=_asked_proxy(settings, egress))
     if forward_proxy.load(settings.proxy, JsonFile(paths.proxy_plan)).in_use and "proxy" not in settings.components.left_out:
         chromium.change(proxy=settings.proxy.address)
     emulation = Emulation()
@@ -185,3 +187,10 @@ def serve(settings: Settings) -> None:
         ws_ping_timeout=PONG_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
+
+
+def _asked_proxy(settings: Settings, egress: EgressEnforcement) -> str | None:
+    """Return the proxy that asks the policy. With it the browser looks up no name, and its sockets show no address, to any program."""
+    if egress in ("namespace", "rules"):
+        return f"socks5://127.0.0.1:{PROXY_PORT}"
+    return settings.egress.proxy_address if egress == "proxy" else None

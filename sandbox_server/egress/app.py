@@ -86,7 +86,8 @@ class EgressServer:
         )
         self._dns = DnsServer(DnsResponder(names), self.events)
         self._connections = Acceptor(self.flows.serve, flow_limit(), lambda client: self._user_of(client, destination_of))
-        self._proxies = Acceptor(ExplicitProxy(self.flows).serve, flow_limit(), lambda client: self._user_of(client, local_address))
+        self._explicit = ExplicitProxy(self.flows)
+        self._proxies = Acceptor(self._explicit.serve, flow_limit(), lambda client: self._user_of(client, local_address))
         self._queries = Acceptor(self._dns.serve, MAX_DNS_CONNECTIONS, lambda client: self._user_of(client, destination_of))
         self._forwards: list[Acceptor] = []
         self._packets: list[socket.socket] = []
@@ -128,8 +129,12 @@ class EgressServer:
         acceptor.listen(listener)
         self._forwards.append(acceptor)
 
-    def proxy(self, listener: socket.socket) -> None:
-        """Serve clients that ask for their destination, by the same policy and within the same limit."""
+    def proxy(self, listener: socket.socket, *, refuses_at_once: bool = True) -> None:
+        """Serve clients that ask for their destination, by the same policy and within the same limit.
+
+        A tunnel in which nothing is allowed is refused at once; else what it carries is, as on a redirected connection.
+        """
+        self._explicit.refuses_at_once = refuses_at_once
         self._proxies.listen(listener)
 
     def _owner_of(self, client: socket.socket, destination: tuple[Address, int]) -> SocketOwner | None:
@@ -240,7 +245,7 @@ async def run(options: argparse.Namespace, until: Until = lambda _: None) -> Non
     if options.fetches:
         server.serve_fetches(listen(options.fetches))
     for fd in options.proxy:
-        server.proxy(socket.socket(fileno=fd))
+        server.proxy(socket.socket(fileno=fd), refuses_at_once=not options.connections)
     for fd in options.log:
         server.follow_log(socket.socket(fileno=fd))
     stopped = asyncio.Event()

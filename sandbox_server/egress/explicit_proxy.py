@@ -17,6 +17,8 @@ REQUEST_SECONDS = 10.0
 """How long a client may take to say where it wants to go."""
 _NOT_ALLOWED = 2
 """SOCKS5: connection not allowed by ruleset."""
+_UNREACHABLE = 4
+"""SOCKS5: host unreachable."""
 _READ = 16 << 10
 
 
@@ -25,6 +27,8 @@ class ExplicitProxy:
 
     def __init__(self, flows: EgressFlows) -> None:
         self._flows = flows
+        self.refuses_at_once = True
+        """Whether a tunnel is refused at once where nothing is allowed in it; else what it carries is, as on a redirected connection."""
 
     async def serve(self, client: socket.socket) -> None:
         """Serve a connection to its end, and close it."""
@@ -44,16 +48,20 @@ class ExplicitProxy:
             client.close()
 
     async def _attend(self, client: socket.socket, request: ProxyRequest, left: bytes) -> None:
-        """Relay to the destination. A tunnel is refused at once where nothing is allowed in it."""
-        if request.accepted and (refused := self._flows.refuse_asked(client, request.destination)):
+        """Relay to the destination. By SOCKS a name that nobody can have is not found, as DNS says of it."""
+        socks = request.accepted and request.accepted != proxy_request.CONNECTED
+        if socks and f".{request.destination.name}".endswith(".invalid"):  # RFC 6761, section 6.4
+            return await end_with(client, proxy_request.socks_reply(_UNREACHABLE))
+        if request.accepted and self.refuses_at_once and (refused := self._flows.refuse_asked(client, request.destination)):
             if request.accepted == proxy_request.CONNECTED:
                 await refuse(client, AppProtocol.HTTP, str(refused), refused.status)
             else:
                 await end_with(client, proxy_request.socks_reply(_NOT_ALLOWED))
-            return
+            return None
         with suppress(OSError):
             await asyncio.get_running_loop().sock_sendall(client, request.accepted)
             await self._flows.serve_asked(client, request.destination, request.first + left)
+        return None
 
 
 async def _read(client: socket.socket, received: bytearray) -> ProxyRequest:

@@ -196,3 +196,20 @@ async def test_a_change_of_the_policy_cuts_a_tunnel(lab: EgressLab, proxy: Proxy
         assert await reader.read() == b""
         writer.close()
     assert str((await lab.event("close"))["address"]) == OUTSIDE
+
+
+async def test_where_connections_are_redirected_too_a_tunnel_is_refused_as_they_are(lab: EgressLab) -> None:
+    lab.rules(lab.allow("a.example"))
+    request = b"\5\1\0\3\x0cevil.example" + (80).to_bytes(2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        lab.server.proxy(listener, refuses_at_once=False)
+        back = await ProxyLab(lab, listener).said(GREETING, request, b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+    head, _, body = back.removeprefix(b"\5\0" + b"\5\0\0\1" + bytes(6)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 403 "), back
+    assert body == b"egress: evil.example:80: GET / is not allowed (default)\n"
+
+
+async def test_socks_finds_no_name_that_nobody_can_have(lab: EgressLab, proxy: ProxyLab) -> None:
+    lab.rules(default="allow")
+    back = await proxy.said(GREETING, b"\5\1\0\3\x15sandbox-proxy.invalid" + (80).to_bytes(2))
+    assert back == b"\5\0" + b"\5\4\0\1" + bytes(6)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -68,6 +69,8 @@ class Told:
         self.after: dict[str, str] = {}
         self.hers: dict[str, str] = {}
         """What she was shown herself."""
+        self.sockets = ""
+        """What root in the box saw while her page was loading."""
 
 
 GETS = {
@@ -106,6 +109,22 @@ def told() -> Iterator[Told]:
         yield browse(sandbox, hook)
 
 
+SOCKETS = "cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 /proc/net/raw; ss -tanu"
+"""What root in the box sees of the network that it shares with the desktop."""
+SYNTHETIC = re.compile(r"198\.1[89]\.|1[23]C6:")
+"""How addresses of names look there: in decimal, and in the kernel's hexadecimal."""
+LOOKS_UP = """new Promise(done => {
+  const servers = [{urls: ["stun:stun.example:3478", "turn:turn.example:3478?transport=tcp"], username: "a", credential: "b"}];
+  const peer = new RTCPeerConnection({iceServers: servers});
+  for (const rel of ["dns-prefetch", "preconnect"])
+    document.head.append(Object.assign(document.createElement("link"), {rel, href: "http://ahead.example/"}));
+  peer.createDataChannel("x");
+  peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && done("complete");
+  peer.createOffer().then(offer => peer.setLocalDescription(offer));
+})"""
+"""What a page may have looked up without connecting."""
+
+
 def browse(sandbox: Sandbox, hook: list[str]) -> Told:
     """What is told of both times."""
     told, her, other = Told(), Person(sandbox), Person(sandbox)
@@ -120,14 +139,15 @@ def browse(sandbox: Sandbox, hook: list[str]) -> Told:
         logs = engine("logs", sandbox.name)
         return found | {"hints": "".join(ran), "webhook": "".join(hook), "log": logs.stdout + logs.stderr}
 
-    her.control("take")
     her.control("private")
     told.begun = until(lambda: counts_of(sandbox), told=lambda: get(sandbox, GETS["status"], sandbox.headers))
     assert her.ask("POST", NAVIGATE, json={"url": "http://bank.example/"}).status_code == 200
+    assert her.ask("POST", "/v1/browser/page/evaluate", json={"expression": LOOKS_UP}).json()["data"] == "complete"
     her.ask("POST", NAVIGATE, json={"url": "http://evil.example/"})
     with ThreadPoolExecutor() as pool:
         going = pool.submit(her.ask, "POST", NAVIGATE, json={"url": "http://asked.example/"}, timeout=PATIENCE_SECONDS)
         question = until(lambda: questions(her), told=lambda: her.ask("GET", "/v1/handoffs").text)[0]
+        told.sockets = sandbox.run("bash", "-c", SOCKETS, user="root").stdout
         told.during, told.hers = look(), {"question": json.dumps(question)}
         assert other.ask("POST", f"/v1/handoffs/{question['id']}/answer", json={"outcome": "deny"}).status_code == 404
         assert her.ask("POST", f"/v1/handoffs/{question['id']}/answer", json={"outcome": "once"}).status_code == 200
@@ -213,3 +233,13 @@ def test_the_person_sees_her_own_and_answers_it(told: Told) -> None:
     assert json.loads(told.hers["question"])["approval"]["answers"] == ["once", "deny"]
     assert '"host": "asked.example"' in told.hers["question"]
     assert all(name in told.hers["connections"] for name in HERS)
+
+
+def test_no_socket_shows_the_address_of_a_name(told: Told) -> None:
+    assert "127.0.0.1:15080" in told.sockets, "her page was loading"
+    assert not SYNTHETIC.search(told.sockets), told.sockets
+
+
+def test_no_name_has_got_an_address_by_it(told: Told) -> None:
+    begun, status = (json.loads(said)["data"]["names"] for said in (told.begun["status"], told.during["status, a viewer"]))
+    assert status == begun

@@ -43,6 +43,10 @@ _SANDBOX_ARGUMENTS: dict[RendererSandbox | None, tuple[str, ...]] = {
     "landlock": ("--disable-namespace-sandbox",),
     None: ("--no-sandbox",),
 }
+_NEARBY = ("localhost", "*.localhost", "127.*", "[::1]", "169.254.*", "[fe80::*")
+"""What Chromium connects to without a proxy."""
+_NO_LOOKUPS = f"--host-resolver-rules=MAP * ~NOTFOUND, {', '.join(f'EXCLUDE {each}' for each in _NEARBY)}"
+"""Chromium looks up no name: what has no proxy, such as a server of WebRTC, is not found. The proxy is given names."""
 _SET_ASIDE = """
 cd "$1" && [ -d "$2" ] && mv -T "$2" "$2.aside-$3"
 ls -d "$2".aside-* | sort | head -n "-$4" | while read -r old; do rm -rf -- "$old"; done
@@ -133,6 +137,7 @@ class Policies:
             policies["ProxySettings"] = {"ProxyMode": "fixed_servers", "ProxyServer": proxy}
         if self.egress:
             policies |= {"DnsOverHttpsMode": "off", "EncryptedClientHelloEnabled": False, "QuicAllowed": False}
+            policies["WebRtcIPHandling"] = "disable_non_proxied_udp"  # which nothing carries; names of its servers are not looked up
         elif doh_templates:
             policies |= {"DnsOverHttpsMode": "automatic", "DnsOverHttpsTemplates": doh_templates}
         return policies
@@ -295,6 +300,7 @@ class Chromium:
             *_SANDBOX_ARGUMENTS[self.sandbox],
             *([] if self._place.shares_pictures else ["--no-xshm"]),
             *([] if browser.extensions else ["--disable-extensions"]),
+            *([_NO_LOOKUPS] if self.policies.egress_proxy else []),
             *browser.extra_arguments,
         )
 

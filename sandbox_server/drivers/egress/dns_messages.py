@@ -113,8 +113,3 @@ def respond(query: DnsQuery, code: ResponseCode, record: bytes | None = None, se
     if record is None:
         return head + query.question
     return head + query.question + _RECORD.pack(_AT_QUESTION, query.kind, IN, seconds, len(record)) + record
-
-
-def wire_name(name: str) -> bytes:
-    """Write a name as labels, without compression."""
-    return b"".join(bytes([len(label)]) + label.encode("ascii") for label in name.split(".")) + b"\0"

@@ -5,15 +5,13 @@ program asks for leaves the machine.
 """
 
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 
-from sandbox_server.drivers.egress.dns_messages import IN, DnsQuery, NoDnsQuery, RecordType, ResponseCode, parse_query, respond, wire_name
+from sandbox_server.drivers.egress.dns_messages import IN, DnsQuery, NoDnsQuery, RecordType, ResponseCode, parse_query, respond
 from sandbox_server.drivers.egress.host_names import normal_form
 from sandbox_server.drivers.egress.name_table import NamesExhausted, NameTable
 
 SECONDS = 60
 """How long a program may remember an answer."""
-_REVERSE = ".in-addr.arpa"
 _LOCAL = {RecordType.A: bytes([127, 0, 0, 1]), RecordType.AAAA: bytes(15) + b"\1"}
 
 
@@ -41,8 +39,8 @@ class DnsResponder:
             return DnsResponse(respond(query, ResponseCode.FORMERR))
         if not query.standard or query.of != IN or query.kind not in set(RecordType):
             return DnsResponse(respond(query, ResponseCode.NOTIMP), (query.name or "", query.kind))
-        if query.kind == RecordType.PTR:
-            return DnsResponse(self._reverse(query))
+        if query.kind == RecordType.PTR:  # an address does not tell by whom its name was asked for
+            return DnsResponse(respond(query, ResponseCode.NXDOMAIN))
         return DnsResponse(self._forward(query))
 
     def _forward(self, query: DnsQuery) -> bytes:
@@ -60,19 +58,3 @@ class DnsResponder:
             return respond(query, ResponseCode.NOERROR, self._names.address_of(name).packed, SECONDS)
         except NamesExhausted:
             return respond(query, ResponseCode.SERVFAIL)
-
-    def _reverse(self, query: DnsQuery) -> bytes:
-        name = self._names.name_of(address) if (address := _reversed(query.name or "")) else None
-        if name is None:
-            return respond(query, ResponseCode.NXDOMAIN)
-        return respond(query, ResponseCode.NOERROR, wire_name(name), SECONDS)
-
-
-def _reversed(name: str) -> IPv4Address | None:
-    """Read the address that a reverse name such as 4.3.2.1.in-addr.arpa is for."""
-    if not name.endswith(_REVERSE):
-        return None
-    try:
-        return IPv4Address(".".join(reversed(name.removesuffix(_REVERSE).split("."))))
-    except ValueError:
-        return None

@@ -1,10 +1,13 @@
 """Synthetic addresses of 198.18.0.0/15, one for each name that was asked for, in both directions.
 
-The table is bounded: the name that was used longest ago gives way, but none with an open flow. Addresses are given out in
-turn through the whole network, so one is reused as late as possible. A file keeps the table for the next process.
+The table is bounded: the name that was used longest ago gives way, but none with an open flow. Addresses are given out in a
+random order through the whole network: none tells when its name was asked for, or that another one was, and one is reused as
+late as possible. A file keeps the table for the next process.
 """
 
+import hashlib
 import os
+import secrets
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +19,9 @@ from sandbox_server.drivers.storage import atomic_write
 
 MAX_NAMES = 16_384
 _FIRST, _LAST = 2, NETWORK.num_addresses - 2
+_HALF_BITS = 9
+"""Half of the bits of a number that is enough for each address."""
+_ROUNDS = 4
 _LINES_PER_NAME = 4
 """How many lines of the file there may be for each name that the table holds, before the file is written anew."""
 _MAX_FILE = 64 << 20
@@ -34,7 +40,9 @@ class NameTable:
         self._offsets: OrderedDict[str, int] = OrderedDict()
         self._names: dict[int, str] = {}
         self._flows: dict[str, int] = {}
-        self._next = _FIRST
+        self._next = 0
+        """The next place in the order of addresses."""
+        self._order = secrets.token_bytes(16)
         self._lines = 0
         self._file = -1
         if path:
@@ -79,15 +87,17 @@ class NameTable:
     def _assign(self, name: str) -> int:
         if len(self._offsets) >= self._capacity:
             self._evict()
-        while self._next in self._names:
-            self._advance()
-        offset = self._next
-        self._advance()
+        while (offset := self._next_offset()) in self._names:
+            continue
         self._put(offset, name)
         return offset
 
-    def _advance(self) -> None:
-        self._next = self._next + 1 if self._next < _LAST else _FIRST
+    def _next_offset(self) -> int:
+        count = _LAST - _FIRST + 1
+        place, self._next = self._next, (self._next + 1) % count
+        while (place := _permuted(place, self._order)) >= count:  # the numbers of the permutation are more
+            continue
+        return _FIRST + place
 
     def _put(self, offset: int, name: str) -> None:
         self._offsets[name] = offset
@@ -124,8 +134,6 @@ class NameTable:
         if len(self._offsets) >= self._capacity:
             self._evict()
         self._put(offset, name)
-        self._next = offset
-        self._advance()
 
     def _keep(self, line: str) -> None:
         if not self._path:
@@ -145,3 +153,12 @@ class NameTable:
         self._lines = len(self._offsets)
         with suppress(OSError):
             self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _permuted(number: int, key: bytes) -> int:
+    """Return where a number of twice `_HALF_BITS` is in the order of a key: a Feistel network, which gives each number once."""
+    left, right = number >> _HALF_BITS, number & ((1 << _HALF_BITS) - 1)
+    for turn in range(_ROUNDS):
+        mixed = hashlib.blake2b(bytes((turn, *right.to_bytes(2))), key=key, digest_size=2).digest()
+        left, right = right, left ^ (int.from_bytes(mixed) & ((1 << _HALF_BITS) - 1))
+    return left << _HALF_BITS | right

@@ -25,7 +25,7 @@ from sandbox_server.timeouts import scaled
 
 NFT, IP = "/usr/sbin/nft", "/usr/sbin/ip"
 MAKE_SECONDS = scaled(30.0)
-CONNECTIONS_PORT, DNS_PORT = 15001, 15053
+CONNECTIONS_PORT, DNS_PORT, PROXY_PORT = 15001, 15053, 15080
 RESOLVER = "127.0.0.11"
 """The nameserver of the box's resolv.conf, which is also that of Docker's networks."""
 GROUPS = ("connections", "packets", "queries", "forwarded", "proxies", "log", "owners")
@@ -88,7 +88,7 @@ class EgressNamespace:
     forwarded: tuple[int, ...] = ()
     """Listeners on the ports that lead to one service outside: for each port one on 127.0.0.1, then one on ::1 where there is IPv6."""
     proxies: tuple[int, ...] = ()
-    """Listeners of the explicit proxy, which programs ask where nothing can be redirected."""
+    """Listeners of the explicit proxy: the browser asks it for names, and programs do where nothing can be redirected."""
     log: tuple[int, ...] = ()
     """The log of refused packets, where the kernel has one."""
     owners: tuple[int, ...] = ()
@@ -245,7 +245,7 @@ def _listen(forwarded: Sequence[int]) -> tuple[dict[str, int], list[int]]:
         "packets": [_bound(address, DNS_PORT, socket.SOCK_DGRAM) for address in families],
         "queries": [_listener(address, DNS_PORT) for address in families],
         "forwarded": [_listener(address, port) for port in forwarded for address in families],
-        "proxies": [],
+        "proxies": [_listener("127.0.0.1", PROXY_PORT)],
         "log": list(_opened(open_log)),
         "owners": list(_opened(open_owners)),
     }

@@ -4,7 +4,7 @@ import os
 from functools import partial
 
 from sandbox_server.drivers.box.isolation import Isolation
-from sandbox_server.drivers.egress.network_namespace import CONNECTIONS_PORT, DNS_PORT
+from sandbox_server.drivers.egress.network_namespace import CONNECTIONS_PORT, DNS_PORT, PROXY_PORT
 from sandbox_server.drivers.ports.listening_ports import Ports, box_table
 from sandbox_server.drivers.proxy.configuration import DIRECT_PORT, MAPPED_PORT
 from sandbox_server.settings import Settings
@@ -22,9 +22,9 @@ def agent_ports(settings: Settings, found: Isolation) -> Ports:
     ports = {"jupyter": settings.code.jupyterlab_port, "code-server": settings.code.code_server_port}
     editors = [port for name, port in ports.items() if name not in settings.components.left_out]
     own_ports = {settings.gateway.port, settings.proxy.port, DIRECT_PORT, MAPPED_PORT}
-    own_ports |= {"rules": {CONNECTIONS_PORT, DNS_PORT}, "proxy": {settings.egress.proxy_port}}.get(found.egress, set())
+    own_ports |= {"rules": {CONNECTIONS_PORT, DNS_PORT, PROXY_PORT}, "proxy": {settings.egress.proxy_port}}.get(found.egress, set())
     if not has_own_network(settings, found):
         return Ports(own_ports, own_users, editors=editors)
-    own_ports |= {CONNECTIONS_PORT, DNS_PORT}
+    own_ports |= {CONNECTIONS_PORT, DNS_PORT, PROXY_PORT}
     table = partial(box_table, settings.paths.box_gateway_pid)
     return Ports(own_ports, own_users, editors=editors, box=table, published=settings.box_ports.published)

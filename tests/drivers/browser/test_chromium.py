@@ -39,6 +39,15 @@ def test_pictures_are_in_shared_memory_only_where_the_agent_cannot_attach_it(tmp
     assert "--no-xshm" not in Chromium(Processes("/nowhere"), BrowserSettings(), shared).arguments()
 
 
+def test_where_the_proxy_asks_the_policy_no_name_is_looked_up(tmp_path: Path) -> None:
+    made = chromium(tmp_path)
+    assert not [each for each in made.arguments() if "host-resolver" in each]
+    made.change(egress=True, egress_proxy="socks5://127.0.0.1:1")
+    [rules] = [each for each in made.arguments() if each.startswith("--host-resolver-rules=")]
+    assert rules.startswith("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, ")
+    assert policies(tmp_path, made)["WebRtcIPHandling"] == "disable_non_proxied_udp"
+
+
 def test_the_sandbox_is_given_up_only_where_it_was_said(tmp_path: Path) -> None:
     made = chromium(tmp_path, no_sandbox=True)
     made.sandbox = None

@@ -1,3 +1,4 @@
+import itertools
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -79,6 +80,25 @@ def test_an_address_is_reused_as_late_as_possible() -> None:
     assert len(set(given)) == len(given)
     assert table.address_of("again") == given[0]
     assert len(table) == 10
+
+
+def test_addresses_tell_neither_an_order_nor_what_was_asked_before() -> None:
+    names = [f"n{number}" for number in range(200)]
+    tables = [NameTable() for _ in range(2)]
+    found = [[int(table.address_of(name)) for name in names] for table in tables]
+    assert found[0] != found[1], "another process has another order"
+    steps = {after - before for each in found for before, after in itertools.pairwise(each)}
+    assert len(steps) > 190, "no step leads from one address to the next"
+
+
+def test_the_next_process_has_an_order_of_its_own(tmp_path: Path) -> None:
+    path = str(tmp_path / "names")
+    first = NameTable(path)
+    first.address_of("a")
+    second, third = NameTable(path), NameTable(path)
+    assert [second.address_of(f"n{number}") for number in range(20)] != [third.address_of(f"n{number}") for number in range(20)]
+    for table in (first, second, third):
+        table.close()
 
 
 def test_the_file_does_not_grow_without_bound(tmp_path: Path) -> None:

@@ -28,6 +28,12 @@ async def test_ports_of_the_sandbox_itself_are_refused_at_every_level() -> None:
                 await ports.place(port)
 
 
+async def test_the_port_by_which_the_browser_connects_is_no_ones_preview() -> None:
+    for found in (BOX, replace(USERS, egress="rules")):
+        with pytest.raises(PermissionDenied):
+            await agent_ports(load({}), found).place(15080)
+
+
 async def test_a_program_in_the_box_is_found_there_by_the_gateways_part(tmp_path: Path) -> None:
     (tmp_path / "nginx").mkdir()
     (tmp_path / "nginx/box.pid").write_text(f"{os.getpid()}\n")
