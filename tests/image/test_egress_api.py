@@ -250,26 +250,23 @@ def test_each_request_of_a_connection_waits_for_its_own_yes(network: Network) ->
     """One curl asks for two pages over one connection, and posts a form: three questions, of which two are allowed."""
     rule = {"name": "news", "action": "ask", "hosts": ["news.example"], "ports": [80], "paths": ["/**"]}
     network.patch({"append": [rule, inside(network)]})
-    line = (
-        "curl -sS -m 120 -w ' %{http_code}\n' 'http://news.example/?to=alice' --next -sS -m 120 -w ' %{http_code}\n' "
-        "'http://news.example/?to=mallory' --next -sS -m 120 -w ' %{http_code}\n' -d to=bob http://news.example/pay"
-    )
-    started = network.sandbox.request("POST", "/v1/bash/exec", json={"command": line, "async_mode": True}).json()["data"]
+    ask = "-sS -m 120 -o /dev/null -w '%{http_code}\\n'"
+    urls = ("'http://news.example/?to=alice'", "'http://news.example/?to=mallory'", "-d to=bob http://news.example/pay")
+    line = f"rm -f /tmp/codes; curl {' --next '.join(f'{ask} {url}' for url in urls)} > /tmp/codes"
+    network.sandbox.request("POST", "/v1/bash/exec", json={"command": line, "async_mode": True}).raise_for_status()
     shown = [answer_next(network, outcome)["approval"] for outcome in ("once", "deny", "once")]
     assert [each["details"]["request"] for each in shown] == ["GET /?to=alice", "GET /?to=mallory", "POST /pay"]
     assert shown[2]["details"]["body"] == "to=bob"
     assert [each["answers"] for each in shown] == [["once", "task", "always", "deny"]] * 2 + [["once", "always", "deny"]]
-    said: list[str] = []
 
     def codes() -> list[str]:
-        output = network.sandbox.request("POST", "/v1/bash/output", json={"session_id": started["session_id"]}).json()["data"]
-        said.append(output["stdout"])
-        return [word for word in "".join(said).split() if word.isdigit()]
+        found: list[str] = network.run("cat /tmp/codes", "gem")["data"]["stdout"].split()
+        return found
 
-    until(lambda: len(codes()) == 3, told=lambda: str(said))
-    assert codes()[0] == "200"
-    assert codes()[1] == "403"
-    assert codes()[2] not in ("403", "000")
+    until(lambda: len(codes()) == 3, told=lambda: str(codes()))
+    allowed, denied, posted = codes()
+    assert (allowed, denied) == ("200", "403")
+    assert posted not in ("403", "000")
     assert network.get(POLICY)["grants"] == []
 
 
